@@ -16,10 +16,15 @@
 #define NAME_DIGITS 64	    /* of an image's name: its key */
 #define TEMPORARY_DIGITS 16 /* of the name of one that is being written: random */
 #define TEMPORARY_SUFFIX DTC_IMAGE_SUFFIX ".part"
+#define PUTS_MIN 16 /* images between two looks at the folder */
 
 struct DtcStore {
 	char *directory;
 	guint64 max_bytes;
+	GMutex lock;	 /* of what was seen */
+	GArray *entries; /* struct dtc_store_entry at the last look, that used last first; NULL: there was none */
+	guint64 sum;	 /* bytes of these and of what was put since, less what went */
+	guint put_count; /* since then */
 };
 
 DtcStore *dtc_store_new(const char *directory, guint64 max_bytes)
@@ -28,15 +33,8 @@ DtcStore *dtc_store_new(const char *directory, guint64 max_bytes)
 
 	store->directory = g_strdup(directory);
 	store->max_bytes = max_bytes ? max_bytes : DTC_STORE_DEFAULT_BYTES;
+	g_mutex_init(&store->lock);
 	return store;
-}
-
-void dtc_store_free(DtcStore *store)
-{
-	if (!store)
-		return;
-	g_free(store->directory);
-	g_free(store);
 }
 
 const char *dtc_store_get_directory(const DtcStore *store)
@@ -133,6 +131,11 @@ static gint compare_use(gconstpointer a, gconstpointer b)
 	return strcmp(x->file, y->file);
 }
 
+static gint64 get_use_us(const struct stat *info)
+{
+	return (gint64)info->st_mtim.tv_sec * G_USEC_PER_SEC + info->st_mtim.tv_nsec / 1000;
+}
+
 static void add_entry(GArray *entries, int directory, const char *name)
 {
 	struct stat info;
@@ -142,7 +145,7 @@ static void add_entry(GArray *entries, int directory, const char *name)
 	struct dtc_store_entry entry = {
 		.file = g_strdup(name),
 		.bytes = (guint64)info.st_blocks * 512, /* what removing it gives back */
-		.used_us = (gint64)info.st_mtim.tv_sec * G_USEC_PER_SEC + info.st_mtim.tv_nsec / 1000,
+		.used_us = get_use_us(&info),
 	};
 	g_array_append_val(entries, entry);
 }
@@ -221,17 +224,53 @@ static void remove_leavings(int directory)
 	}
 }
 
-static void evict(int directory, guint64 max_bytes)
+/*
+ * A look at the folder costs as much as there is in it, so that one for each image of 1,000 nodes was a million files
+ * to ask for: the next is when a quarter as many were put as were there, and what others put meanwhile counts then.
+ */
+static void look(DtcStore *store, int directory)
 {
-	g_autoptr(GArray) entries = list_entries(directory);
-	guint64 sum = 0;
+	remove_leavings(directory);
+	g_clear_pointer(&store->entries, g_array_unref);
+	store->entries = list_entries(directory);
+	store->sum = 0;
+	store->put_count = 0;
+	for (guint i = 0; i < store->entries->len; i++)
+		store->sum += g_array_index(store->entries, struct dtc_store_entry, i).bytes;
+}
 
-	for (guint i = 0; i < entries->len; i++) {
-		const struct dtc_store_entry *entry = &g_array_index(entries, struct dtc_store_entry, i);
-		sum += entry->bytes;
-		if (sum > max_bytes)
-			(void)unlinkat(directory, entry->file, 0);
+/* Removes those that were used longest ago of what was seen; whatever was used since then is not among these. */
+static void remove_oldest(DtcStore *store, int directory)
+{
+	while (store->sum > store->max_bytes && store->entries->len) {
+		guint last = store->entries->len - 1;
+		const struct dtc_store_entry *entry = &g_array_index(store->entries, struct dtc_store_entry, last);
+		struct stat info;
+		bool is_there = fstatat(directory, entry->file, &info, AT_SYMLINK_NOFOLLOW) == 0;
+		if (!is_there || (get_use_us(&info) == entry->used_us && unlinkat(directory, entry->file, 0) == 0))
+			store->sum -= MIN(entry->bytes, store->sum);
+		g_array_set_size(store->entries, last);
 	}
+}
+
+static void evict(DtcStore *store, int directory)
+{
+	remove_oldest(store, directory);
+	if (store->sum <= store->max_bytes)
+		return;
+	look(store, directory);
+	remove_oldest(store, directory);
+}
+
+static void count_put(DtcStore *store, int directory, guint64 bytes)
+{
+	g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&store->lock);
+
+	store->sum += bytes;
+	store->put_count++;
+	if (!store->entries || store->put_count >= MAX(store->entries->len / 4, PUTS_MIN))
+		look(store, directory);
+	evict(store, directory);
 }
 
 static bool refuse(GError **error, const DtcStore *store, const char *what, int number)
@@ -322,12 +361,27 @@ bool dtc_store_put(DtcStore *store, const struct dtc_image_key *key, const DtcIm
 	int directory = open_directory(store);
 	if (directory < 0)
 		return refuse(error, store, "is not only ours to write", 0);
-	remove_leavings(directory);
 	bool is_kept = write_entry(store, directory, key, writer, space, error);
 	if (is_kept)
-		evict(directory, store->max_bytes);
+		count_put(store, directory, dtc_image_writer_measure(writer));
 	close(directory);
 	return is_kept;
+}
+
+void dtc_store_free(DtcStore *store)
+{
+	if (!store)
+		return;
+	int directory = store->put_count ? open_directory(store) : -1;
+	if (directory >= 0) { /* other runs have put some, too */
+		look(store, directory);
+		evict(store, directory);
+		close(directory);
+	}
+	g_clear_pointer(&store->entries, g_array_unref);
+	g_mutex_clear(&store->lock);
+	g_free(store->directory);
+	g_free(store);
 }
 
 bool dtc_store_clear(DtcStore *store, guint *ret_count, guint64 *ret_bytes, GError **error)

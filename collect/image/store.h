@@ -4,7 +4,8 @@
  * looked up by the identity of what it was made of, written under another name and renamed when it is whole, checked
  * when it is mapped, and made again if anything about it is wrong. Runs share the folder without asking each other: two
  * that make the same image make the same bytes, one that is removed stays there for whoever has it mapped, and what a
- * killed run left behind is removed by the next one that writes.
+ * killed run left behind is removed by the next one that writes. The folder is looked at when there is something to
+ * keep, then for each quarter more of what it held, and at the end: two runs at a time may be too much until then.
  *
  * A store may be used from several threads. It is only for its user: a folder or file of somebody else, or one that
  * others may write, is not looked at.

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The folder of images: found by what they were made of, or not at all; what is too much or was left behind goes. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "collect/image/store.h"
 
 #include "collect/image/fingerprint.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -12,6 +15,18 @@
 #include <unistd.h>
 
 #define KIB 1024
+
+static guint looks; /* folders that were listed */
+
+DIR *fdopendir(int file) /* in the place of libc's */
+{
+	static DIR *(*next)(int file);
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fdopendir");
+	looks++;
+	return next(file);
+}
 
 struct fixture {
 	char *root;
@@ -206,6 +221,45 @@ static void test_eviction(void)
 	tear_down(&f);
 }
 
+/* Images of 500 nodes: 1,000 lists of the folder were read, and 125,000 files asked for, to keep them. */
+static void test_looks(void)
+{
+	struct fixture f;
+	guint before = looks;
+
+	set_up(&f, 0);
+	for (guint i = 0; i < 500; i++) {
+		struct dtc_image_key key = { { (uint8_t)i, (uint8_t)(i >> 8) } };
+		g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+		dtc_image_add(writer, "data", 1, "x", 1);
+		g_assert_true(dtc_store_put(f.store, &key, writer, NULL, NULL));
+	}
+	g_assert_cmpuint(looks - before, <, 50);
+	tear_down(&f);
+}
+
+/* What another run has put counts, and goes if it was used longest ago: at the end, if not before. */
+static void test_two_runs(void)
+{
+	struct fixture f;
+
+	set_up(&f, 100 * KIB);
+	g_assert_true(put(&f, 1, 28 * KIB));
+	struct fixture other = { .store = dtc_store_new(f.folder, 100 * KIB) };
+	for (guint i = 2; i <= 4; i++) {
+		g_usleep(20000);
+		g_assert_true(put(i == 3 ? &other : &f, i, 28 * KIB));
+	}
+	g_usleep(20000);
+	g_assert_true(put(&f, 5, 28 * KIB));
+	dtc_store_free(other.store);
+	dtc_store_free(f.store);
+	f.store = dtc_store_new(f.folder, 100 * KIB);
+	for (guint i = 1; i <= 5; i++)
+		g_assert_cmpint(has(&f, i), ==, i > 2);
+	tear_down(&f);
+}
+
 static int leave(const struct fixture *f, const char *name)
 {
 	g_autofree char *path = g_build_filename(f->folder, name, NULL);
@@ -213,7 +267,7 @@ static int leave(const struct fixture *f, const char *name)
 	return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/* A killed run's file goes with the next that is written; one that is being written does not, nor does a user's own. */
+/* A killed run's file goes with the next run that writes; one that is being written does not, nor a user's own. */
 static void test_leavings(void)
 {
 	struct fixture f;
@@ -224,7 +278,9 @@ static void test_leavings(void)
 	close(leave(&f, "debian-12.iso.part"));
 	int alive = leave(&f, "fedcba9876543210.dtci.part");
 	g_assert_cmpint(flock(alive, LOCK_EX), ==, 0);
-	g_assert_true(put(&f, 2, KIB));
+	struct fixture next = { .store = dtc_store_new(f.folder, 0) };
+	g_assert_true(put(&next, 2, KIB));
+	dtc_store_free(next.store);
 	g_autofree char *dead_path = g_build_filename(f.folder, "0123456789abcdef.dtci.part", NULL);
 	g_autofree char *alive_path = g_build_filename(f.folder, "fedcba9876543210.dtci.part", NULL);
 	g_autofree char *users_path = g_build_filename(f.folder, "debian-12.iso.part", NULL);
@@ -326,6 +382,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/image/store/others-may-write", test_others_may_write);
 	g_test_add_func("/image/store/link", test_link);
 	g_test_add_func("/image/store/eviction", test_eviction);
+	g_test_add_func("/image/store/looks", test_looks);
+	g_test_add_func("/image/store/two-runs", test_two_runs);
 	g_test_add_func("/image/store/leavings", test_leavings);
 	g_test_add_func("/image/store/unusable", test_unusable);
 	g_test_add_func("/image/fingerprint/changes", test_fingerprint);
