@@ -19,6 +19,12 @@ struct way {
 	double lo, hi;
 };
 
+/* Of each node at a knot where some pairs are mixed: less the difference, no step is shorter than nothing. */
+struct heights {
+	bool is_known;
+	double *of; /* owned; NULL: bounds contradict each other somewhere */
+};
+
 struct DtcPairBounds {
 	int64_t *cluster_ns; /* owned */
 	guint knot_count;
@@ -28,8 +34,10 @@ struct DtcPairBounds {
 	struct dtc_bound *bounds; /* owned; knot * pair_count + pair */
 	guint *first;		  /* node -> its first place in incident */
 	guint *incident;	  /* the pairs of each node */
-	guint *mixed; /* of each knot, the pairs whose bound has no 0 in it: of a fit none, and no way gets shorter by
-			 going on */
+	guint *mixed; /* of each knot, the pairs whose bound has no 0 in it: of a fit few, and of most none; without
+			 them no way gets shorter by going on */
+	struct heights *heights; /* owned; of each knot */
+	GMutex heights_lock;
 	struct way *ways; /* owned; WAYS, each under one of the locks */
 	GMutex locks[LOCKS];
 };
@@ -72,6 +80,8 @@ DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, 
 		g_mutex_init(&bounds->locks[i]);
 	bounds->ways = g_new0(struct way, WAYS);
 	bounds->mixed = g_new0(guint, knot_count);
+	bounds->heights = g_new0(struct heights, knot_count);
+	g_mutex_init(&bounds->heights_lock);
 	link_nodes(bounds);
 	return bounds;
 }
@@ -86,6 +96,10 @@ void dtc_pair_bounds_free(DtcPairBounds *bounds)
 	g_free(bounds->first);
 	g_free(bounds->incident);
 	g_free(bounds->mixed);
+	for (guint k = 0; k < bounds->knot_count; k++)
+		g_free(bounds->heights[k].of);
+	g_free(bounds->heights);
+	g_mutex_clear(&bounds->heights_lock);
 	g_free(bounds->ways);
 	for (guint i = 0; i < LOCKS; i++)
 		g_mutex_clear(&bounds->locks[i]);
@@ -107,6 +121,8 @@ void dtc_pair_bounds_set(DtcPairBounds *bounds, guint knot, guint pair, struct d
 		CLAMP(bound.hi_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
 	};
 	bounds->mixed[knot] += is_mixed(known);
+	g_clear_pointer(&bounds->heights[knot].of, g_free);
+	bounds->heights[knot].is_known = false;
 }
 
 guint dtc_pair_bounds_get_knot_count(const DtcPairBounds *bounds)
@@ -148,7 +164,7 @@ static double get_weight(int64_t ns)
 	return ABS(ns) >= DTC_BOUND_UNKNOWN_NS ? copysign(INFINITY, (double)ns) : (double)ns;
 }
 
-/* --- the shortest way, where no pair makes one shorter -------------------------------------------------------------
+/* --- the shortest way ----------------------------------------------------------------------------------------------
  */
 
 struct end {
@@ -187,6 +203,14 @@ static struct end pop(GArray *heap)
 	return first;
 }
 
+/* What does not change from step to step. */
+struct walk {
+	const DtcPairBounds *bounds;
+	guint knot;
+	const double *heights; /* NULL: all are the same */
+	int direction;	       /* as in sync/fit/network.c */
+};
+
 /* How long a pair is on the way from one of its nodes; direction as in sync/fit/network.c. */
 static double get_length(const DtcPairBounds *bounds, guint knot, guint pair, guint from, int direction)
 {
@@ -200,15 +224,26 @@ static guint get_other(const DtcPairBounds *bounds, guint pair, guint node)
 	return bounds->pairs[pair].a == node ? bounds->pairs[pair].b : bounds->pairs[pair].a;
 }
 
-/* The last step to a node is at least that long. */
-static double find_last_step(const DtcPairBounds *bounds, guint knot, guint node, int direction)
+static double get_climb(const double *heights, guint from, guint to, int direction)
 {
+	return !heights ? 0 : direction > 0 ? heights[to] - heights[from] : heights[from] - heights[to];
+}
+
+/* Its length less what it climbs: never less than nothing, and of all ways between two nodes as much too little. */
+static double get_step(const struct walk *walk, guint pair, guint from)
+{
+	return get_length(walk->bounds, walk->knot, pair, from, walk->direction) -
+	       get_climb(walk->heights, from, get_other(walk->bounds, pair, from), walk->direction);
+}
+
+/* The last step to a node is at least that long. */
+static double find_last_step(const struct walk *walk, guint node)
+{
+	const DtcPairBounds *bounds = walk->bounds;
 	double least = INFINITY;
 
-	for (guint k = bounds->first[node]; k < bounds->first[node + 1]; k++) {
-		guint pair = bounds->incident[k];
-		least = MIN(least, get_length(bounds, knot, pair, get_other(bounds, pair, node), direction));
-	}
+	for (guint k = bounds->first[node]; k < bounds->first[node + 1]; k++)
+		least = MIN(least, get_step(walk, bounds->incident[k], get_other(bounds, bounds->incident[k], node)));
 	return least;
 }
 
@@ -216,18 +251,19 @@ static double find_last_step(const DtcPairBounds *bounds, guint knot, guint node
  * Dijkstra, which ends where what is left of any other way would be too long. Ways are asked for between nodes that
  * exchange packets, in most cases: of 1,000 nodes some are looked at, and where all know all, hardly any.
  */
-static double find_distance(const DtcPairBounds *bounds, guint knot, guint a, guint b, int direction)
+static double find_distance(const struct walk *walk, guint a, guint b)
 {
+	const DtcPairBounds *bounds = walk->bounds;
 	g_autofree double *distances = g_new(double, bounds->node_count);
 	g_autoptr(GArray) heap = g_array_sized_new(FALSE, FALSE, sizeof(struct end), bounds->node_count);
-	double last_step = find_last_step(bounds, knot, b, direction);
+	double last_step = find_last_step(walk, b);
 
 	for (guint i = 0; i < bounds->node_count; i++)
 		distances[i] = INFINITY;
 	/* what the two know of each other is short, and leaves out most others from the begin */
 	for (guint k = bounds->first[a]; k < bounds->first[a + 1]; k++)
 		if (get_other(bounds, bounds->incident[k], a) == b)
-			distances[b] = MIN(distances[b], get_length(bounds, knot, bounds->incident[k], a, direction));
+			distances[b] = MIN(distances[b], get_step(walk, bounds->incident[k], a));
 	distances[a] = 0;
 	push(heap, (struct end){ 0, a });
 	while (heap->len > 0) {
@@ -238,20 +274,63 @@ static double find_distance(const DtcPairBounds *bounds, guint knot, guint a, gu
 			continue; /* a longer way, of which a shorter one was found meanwhile */
 		for (guint k = bounds->first[end.node]; k < bounds->first[end.node + 1]; k++) {
 			guint pair = bounds->incident[k], other = get_other(bounds, pair, end.node);
-			double distance = end.distance + get_length(bounds, knot, pair, end.node, direction);
+			double distance = end.distance + get_step(walk, pair, end.node);
 			if (distance >= distances[other] || (other != b && distance + last_step >= distances[b]))
 				continue;
 			distances[other] = distance;
 			push(heap, (struct end){ distance, other });
 		}
 	}
-	return distances[b];
+	return distances[b] + get_climb(walk->heights, a, b, walk->direction);
+}
+
+/* --- heights, where a pair makes a way shorter ---------------------------------------------------------------------
+ */
+
+/*
+ * What Johnson's algorithm calls potentials (JACM 24(1), 1977): the shortest ways to each node from anywhere, by
+ * Bellman and Ford's, once for a knot. False: there is none, since going around makes a way shorter.
+ */
+static bool find_heights(const DtcPairBounds *bounds, guint knot, double *heights)
+{
+	bool is_changed = true;
+
+	for (guint i = 0; i < bounds->node_count; i++)
+		heights[i] = 0;
+	for (guint round = 0; is_changed && round <= bounds->node_count; round++) {
+		is_changed = false;
+		for (guint p = 0; p < bounds->pair_count; p++) {
+			guint a = bounds->pairs[p].a, b = bounds->pairs[p].b;
+			double to_b = heights[a] + get_length(bounds, knot, p, a, 1);
+			double to_a = heights[b] + get_length(bounds, knot, p, b, 1);
+			is_changed |= to_b < heights[b] || to_a < heights[a];
+			heights[b] = MIN(heights[b], to_b);
+			heights[a] = MIN(heights[a], to_a);
+		}
+	}
+	return !is_changed;
+}
+
+/* NULL: there are none. */
+static const double *get_heights(DtcPairBounds *bounds, guint knot)
+{
+	g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&bounds->heights_lock);
+	struct heights *heights = &bounds->heights[knot];
+
+	if (!heights->is_known) {
+		heights->of = g_new(double, bounds->node_count);
+		if (!find_heights(bounds, knot, heights->of))
+			g_clear_pointer(&heights->of, g_free);
+		heights->is_known = true;
+	}
+	return heights->of;
 }
 
 /* --- ways ----------------------------------------------------------------------------------------------------------
  */
 
-static void compute_mixed_way(const DtcPairBounds *bounds, struct way *way)
+/* Where others contradict each other, which may not concern these two. */
+static void compute_doubtful_way(const DtcPairBounds *bounds, struct way *way)
 {
 	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, bounds->pair_count);
 	g_autofree double *lo = g_new(double, bounds->node_count);
@@ -271,15 +350,19 @@ static void compute_mixed_way(const DtcPairBounds *bounds, struct way *way)
 	way->hi = hi[way->b];
 }
 
-static void compute_way(const DtcPairBounds *bounds, struct way *way)
+static void compute_way(DtcPairBounds *bounds, struct way *way)
 {
-	if (bounds->mixed[way->knot]) {
-		compute_mixed_way(bounds, way);
+	bool is_mixed = bounds->mixed[way->knot] > 0;
+	struct walk walk = { bounds, way->knot, is_mixed ? get_heights(bounds, way->knot) : NULL, 1 };
+
+	if (is_mixed && !walk.heights) {
+		compute_doubtful_way(bounds, way);
 		return;
 	}
 	way->is_possible = true;
-	way->hi = find_distance(bounds, way->knot, way->a, way->b, 1);
-	way->lo = -find_distance(bounds, way->knot, way->a, way->b, -1);
+	way->hi = find_distance(&walk, way->a, way->b);
+	walk.direction = -1;
+	way->lo = -find_distance(&walk, way->a, way->b);
 }
 
 /* Where it is remembered. */
@@ -302,7 +385,7 @@ static struct way get_way(const DtcPairBounds *bounds, guint knot, guint a, guin
 	if (way.knot == knot && way.a == a && way.b == b)
 		return way;
 	way = (struct way){ .knot = knot, .a = a, .b = b };
-	compute_way(bounds, &way);
+	compute_way(kept, &way);
 	g_mutex_lock(lock);
 	kept->ways[place] = way;
 	g_mutex_unlock(lock);
@@ -312,7 +395,7 @@ static struct way get_way(const DtcPairBounds *bounds, guint knot, guint a, guin
 /* An answer goes the way of its question, backward. */
 static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
 {
-	bool is_backward = a > b && !bounds->mixed[knot];
+	bool is_backward = a > b;
 	const struct way way = is_backward ? get_way(bounds, knot, b, a) : get_way(bounds, knot, a, b);
 
 	*ret_lo = is_backward ? -way.hi : way.lo;

@@ -66,9 +66,37 @@ static void test_random(void)
 	g_assert_cmpuint(unknown, >, 0);
 }
 
+/* 0, 1 and 2 contradict each other going around; what 3, 4 and 5 know of each other does not hang on that. */
+static void test_contradiction(void)
+{
+	static const struct {
+		struct dtc_node_pair pair;
+		struct dtc_bound bound;
+	} known[] = { { { 0, 1 }, { 5, 6 } }, { { 1, 2 }, { 5, 6 } }, { { 2, 0 }, { 5, 6 } },
+		      { { 3, 4 }, { 7, 9 } }, { { 4, 5 }, { 1, 2 } }, { { 5, 3 }, { -30, 30 } } };
+	struct dtc_node_pair pairs[G_N_ELEMENTS(known)];
+	const int64_t knot = 0;
+	struct dtc_bound found;
+
+	for (guint p = 0; p < G_N_ELEMENTS(known); p++)
+		pairs[p] = known[p].pair;
+	g_autoptr(DtcPairBounds) bounds = dtc_pair_bounds_new(&knot, 1, pairs, G_N_ELEMENTS(known));
+	for (guint p = 0; p < G_N_ELEMENTS(known); p++)
+		dtc_pair_bounds_set(bounds, 0, p, known[p].bound);
+	g_assert_false(dtc_pair_bounds_get_difference(bounds, 0, 1, 0, &found));
+	g_assert_false(dtc_pair_bounds_get_difference(bounds, 2, 1, 0, &found));
+	g_assert_true(dtc_pair_bounds_get_difference(bounds, 3, 5, 0, &found));
+	g_assert_cmpint(found.lo_ns, ==, 8);
+	g_assert_cmpint(found.hi_ns, ==, 11);
+	g_assert_true(dtc_pair_bounds_get_difference(bounds, 5, 3, 0, &found));
+	g_assert_cmpint(found.lo_ns, ==, -11);
+	g_assert_cmpint(found.hi_ns, ==, -8);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/pair_bounds/random", test_random);
+	g_test_add_func("/pair_bounds/contradiction", test_contradiction);
 	return g_test_run();
 }
