@@ -70,22 +70,57 @@ struct run {
 	gint next;	    /* atomic: index of the first that nobody has begun */
 	gint stop;	    /* atomic */
 	gint spare;	    /* atomic: threads that could be at work and are not */
+	gint thread_count;  /* atomic: that have begun */
+	gint64 begin_us;
+	guint64 all_bytes;
+	GMutex lock;			    /* of what follows */
+	const struct dtc_reading **current; /* by thread; NULL: none */
+	guint64 events, bytes;		    /* of those that have ended */
 };
+
+static guint64 get_events(const struct dtc_reading *reading)
+{
+	return (guint64)g_atomic_int_get(&reading->steps) * DTC_READING_STEP;
+}
+
+static guint64 get_bytes(const struct dtc_reading *reading)
+{
+	return (guint64)g_atomic_int_get(&reading->kib) << 10;
+}
+
+static void set_current(struct run *run, gint thread, const struct dtc_reading *reading)
+{
+	g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&run->lock);
+
+	run->current[thread] = reading;
+}
+
+/* It is counted once, and those who ask need not look at all that have ended. */
+static void end_current(struct run *run, gint thread)
+{
+	g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&run->lock);
+
+	run->events += get_events(run->current[thread]);
+	run->bytes += get_bytes(run->current[thread]);
+	run->current[thread] = NULL;
+}
 
 static void *read_some(void *data)
 {
 	struct run *run = data;
-	gint i;
+	gint thread = g_atomic_int_add(&run->thread_count, 1), i;
 
 	while (!g_atomic_int_get(&run->stop) && (i = g_atomic_int_add(&run->next, 1)) < (gint)run->order->len) {
 		struct dtc_reading *reading = run->order->pdata[i];
 		reading->stop = &run->stop;
 		reading->spare = &run->spare;
+		set_current(run, thread, reading);
 		run->read_record(reading);
 		reading->stop = NULL;
 		reading->spare = NULL;
 		/* also of what cannot be read no more is to come */
 		g_atomic_int_set(&reading->kib, (gint)MIN(reading->all_bytes >> 10, G_MAXINT));
+		end_current(run, thread);
 		g_async_queue_push(run->ended, reading);
 	}
 	g_atomic_int_inc(&run->spare);
@@ -105,17 +140,19 @@ static gint compare_lengths(gconstpointer left, gconstpointer right)
 	return p->node_index < q->node_index ? -1 : 1;
 }
 
-static bool tell(const GPtrArray *readings, gint64 begin_us, const struct dtc_watch *watch, GError **error)
+static bool tell(struct run *run, guint thread_count, const struct dtc_watch *watch, GError **error)
 {
-	struct dtc_progress progress = { .phase = DTC_PHASE_READ };
+	struct dtc_progress progress = { .phase = DTC_PHASE_READ, .all = run->all_bytes };
 
-	for (guint i = 0; i < readings->len; i++) {
-		const struct dtc_reading *reading = readings->pdata[i];
-		progress.events += (guint64)g_atomic_int_get(&reading->steps) * DTC_READING_STEP;
-		progress.done += (guint64)g_atomic_int_get(&reading->kib) << 10;
-		progress.all += reading->all_bytes;
+	g_mutex_lock(&run->lock);
+	progress.events = run->events;
+	progress.done = run->bytes;
+	for (guint i = 0; i < thread_count; i++) {
+		progress.events += run->current[i] ? get_events(run->current[i]) : 0;
+		progress.done += run->current[i] ? get_bytes(run->current[i]) : 0;
 	}
-	progress.seconds = (double)(g_get_monotonic_time() - begin_us) / 1e6;
+	g_mutex_unlock(&run->lock);
+	progress.seconds = (double)(g_get_monotonic_time() - run->begin_us) / 1e6;
 	return dtc_watch_tell(watch, &progress, error);
 }
 
@@ -135,17 +172,25 @@ static bool was_allowed(const GPtrArray *readings, GError **error)
 bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_reading *), const struct dtc_watch *watch,
 		      GError **error)
 {
-	gint64 begin_us = g_get_monotonic_time();
 	guint wanted_count = MIN(g_get_num_processors(), readings->len), thread_count = 0;
+	struct run run = { .read_record = read_record, .begin_us = g_get_monotonic_time() };
 
-	if (!tell(readings, begin_us, watch, error))
+	for (guint i = 0; i < readings->len; i++)
+		run.all_bytes += ((const struct dtc_reading *)readings->pdata[i])->all_bytes;
+	g_mutex_init(&run.lock);
+	if (!tell(&run, 0, watch, error)) {
+		g_mutex_clear(&run.lock);
 		return false;
+	}
 	/* not a GThreadPool: its threads outlive it by 15 s, to be used again by others */
 	g_autofree GThread **threads = g_new0(GThread *, wanted_count + 1);
+	g_autofree const struct dtc_reading **current = g_new0(const struct dtc_reading *, wanted_count + 1);
 	g_autoptr(GPtrArray) order = g_ptr_array_copy(readings, NULL, NULL);
 	g_ptr_array_set_free_func(order, NULL);
 	g_ptr_array_sort(order, compare_lengths);
-	struct run run = { .order = order, .read_record = read_record, .ended = g_async_queue_new() };
+	run.order = order;
+	run.ended = g_async_queue_new();
+	run.current = current;
 	run.spare = (gint)(g_get_num_processors() - wanted_count);
 	g_autoptr(GError) refused = NULL;
 	while (thread_count < wanted_count && !refused) {
@@ -159,12 +204,13 @@ bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_readin
 			    refused->message);
 	for (guint count = 0; goes_on && count < readings->len;) {
 		count += g_async_queue_timeout_pop(run.ended, WAIT_US) != NULL;
-		goes_on = tell(readings, begin_us, watch, error);
+		goes_on = tell(&run, thread_count, watch, error);
 	}
 	g_atomic_int_set(&run.stop, !goes_on);
 	for (guint i = 0; i < thread_count; i++)
 		g_thread_join(threads[i]);
 	g_async_queue_unref(run.ended);
+	g_mutex_clear(&run.lock);
 	return goes_on && was_allowed(readings, error);
 }
 

@@ -16,6 +16,8 @@
 
 /* Of the time of all ways: of each a way notes its first spot. */
 #define STRETCHES 256
+/* Ways for which there is a place for each stretch: of 4,000 nodes' some hundred were in most stretches. */
+#define WAYS_OF_PLACE 4
 
 /* A way whose segments are looked at and not kept, from the latest to the earliest. */
 struct verified {
@@ -66,7 +68,7 @@ struct passed {
 	struct dtc_spot spot;
 	guint way;
 	guint before; /* of the same way, or NO_SPOT */
-	guint next;   /* of the same stretch, or NO_SPOT */
+	guint next;   /* in the same place, or NO_SPOT */
 };
 
 struct way {
@@ -83,9 +85,10 @@ struct ways {
 	struct way *of; /* by target */
 	guint count;
 	int64_t begin_ns, stretch_ns;
-	GMutex lock;	   /* of what follows */
-	GArray *spots;	   /* struct passed */
-	guint *of_stretch; /* the last spot of each, or NO_SPOT */
+	GMutex lock;   /* of what follows */
+	GArray *spots; /* struct passed */
+	guint *places; /* the last spot of each, or NO_SPOT */
+	guint place_count;
 };
 
 static struct passed *get_passed(const struct ways *ways, guint spot)
@@ -93,9 +96,17 @@ static struct passed *get_passed(const struct ways *ways, guint spot)
 	return &g_array_index(ways->spots, struct passed, spot);
 }
 
-static guint find_same(const struct ways *ways, guint stretch, const struct dtc_spot *spot)
+/* Spots that are the same have the same one. */
+static guint *get_place(const struct ways *ways, const struct dtc_spot *spot)
 {
-	guint i = ways->of_stretch[stretch];
+	guint64 hash = ((guint64)spot->tc * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15)) ^
+		       ((guint64)spot->stand.node << 32 | spot->stand.thread);
+
+	return &ways->places[(hash * G_GUINT64_CONSTANT(0x9fb21c651e98df25) >> 32) % ways->place_count];
+}
+
+static guint find_same(const struct ways *ways, guint i, const struct dtc_spot *spot)
+{
 
 	while (i != NO_SPOT && !dtc_spot_is_same(&get_passed(ways, i)->spot, spot))
 		i = get_passed(ways, i)->next;
@@ -111,11 +122,12 @@ static bool pass(gpointer data, const struct dtc_spot *spot, int64_t *ret_next_n
 	*ret_next_ns = ways->begin_ns + stretch * ways->stretch_ns - 1;
 	if (way->verified.is_wrong || way->verified.at_ns != spot->tc)
 		return true;
+	guint *place = get_place(ways, spot);
 	g_mutex_lock(&ways->lock);
-	guint same = find_same(ways, stretch, spot);
+	guint same = find_same(ways, *place, spot);
 	if (same == NO_SPOT) {
-		const struct passed passed = { *spot, (guint)(way - ways->of), way->last, ways->of_stretch[stretch] };
-		way->last = ways->of_stretch[stretch] = ways->spots->len;
+		const struct passed passed = { *spot, (guint)(way - ways->of), way->last, *place };
+		way->last = *place = ways->spots->len;
 		g_array_append_val(ways->spots, passed);
 	} else if (same != way->from) {
 		way->met = same;
@@ -206,8 +218,8 @@ static void begin_ways(struct ways *ways, const struct dtc_path_target *targets)
 	}
 	ways->begin_ns = begin_ns;
 	ways->stretch_ns = (end_ns - begin_ns) / STRETCHES + 1;
-	for (guint i = 0; i < STRETCHES; i++)
-		ways->of_stretch[i] = NO_SPOT;
+	for (guint i = 0; i < ways->place_count; i++)
+		ways->places[i] = NO_SPOT;
 }
 
 static bool are_right(const struct ways *ways)
@@ -233,12 +245,14 @@ void dtc_path_check_walks(const DtcLinks *links, const struct dtc_path_target *t
 	if (count == 0)
 		return;
 	g_autofree struct way *of = g_new0(struct way, count);
-	g_autofree guint *of_stretch = g_new(guint, STRETCHES);
+	guint place_count = STRETCHES * (count / WAYS_OF_PLACE + 1);
+	g_autofree guint *places = g_new(guint, place_count);
 	struct ways ways = { .links = links,
 			     .of = of,
 			     .count = count,
 			     .spots = g_array_new(FALSE, FALSE, sizeof(struct passed)),
-			     .of_stretch = of_stretch };
+			     .places = places,
+			     .place_count = place_count };
 
 	g_mutex_init(&ways.lock);
 	begin_ways(&ways, targets);

@@ -57,25 +57,33 @@ static bool has_counted(const struct dtc_usage_build *build, guint node)
 	return build->spans[node].begin.ns < build->spans[node].end.ns;
 }
 
-/* From the first to the last of what counts on all nodes of a node's group; where nothing does, of all that there is.
- */
+/* From the first to the last of what counts on all nodes of a group; where nothing does, of all that there is. */
+static void find_group_spans(struct dtc_usage_build *build)
+{
+	guint count = build->usage->node_count;
+	g_autofree bool *has_any = g_new0(bool, count + 1); /* by group */
+
+	for (guint node = 0; node < count; node++) {
+		build->group_spans[node] = (struct dtc_usage_cluster_span){ INT64_MAX, INT64_MIN };
+		if (build->usage->nodes[node].has_history && has_counted(build, node))
+			has_any[get_group(build, node)] = true;
+	}
+	for (guint node = 0; node < count; node++) {
+		guint group = get_group(build, node);
+		if (!build->usage->nodes[node].has_history || (has_any[group] && !has_counted(build, node)))
+			continue;
+		const struct dtc_usage_span span = get_span(build, node);
+		struct dtc_usage_cluster_span *of = &build->group_spans[group];
+		of->begin_ns = MIN(of->begin_ns, dtc_clocks_to_cluster_ns(build->clocks, node, span.begin.ns));
+		of->end_ns = MAX(of->end_ns, dtc_clocks_to_cluster_ns(build->clocks, node, span.end.ns));
+	}
+}
+
+/* Of a node's group. */
 static void find_span(const struct dtc_usage_build *build, guint of, int64_t *ret_begin_ns, int64_t *ret_end_ns)
 {
-	bool has_any = false;
-
-	for (guint node = 0; node < build->usage->node_count; node++)
-		has_any |= build->usage->nodes[node].has_history && get_group(build, node) == get_group(build, of) &&
-			   has_counted(build, node);
-	*ret_begin_ns = INT64_MAX;
-	*ret_end_ns = INT64_MIN;
-	for (guint node = 0; node < build->usage->node_count; node++) {
-		if (!build->usage->nodes[node].has_history || get_group(build, node) != get_group(build, of) ||
-		    (has_any && !has_counted(build, node)))
-			continue;
-		struct dtc_usage_span span = get_span(build, node);
-		*ret_begin_ns = MIN(*ret_begin_ns, dtc_clocks_to_cluster_ns(build->clocks, node, span.begin.ns));
-		*ret_end_ns = MAX(*ret_end_ns, dtc_clocks_to_cluster_ns(build->clocks, node, span.end.ns));
-	}
+	*ret_begin_ns = build->group_spans[get_group(build, of)].begin_ns;
+	*ret_end_ns = build->group_spans[get_group(build, of)].end_ns;
 }
 
 static bool choose_interval(struct dtc_usage_build *build, const struct dtc_usage_options *options, GError **error)
@@ -88,6 +96,7 @@ static bool choose_interval(struct dtc_usage_build *build, const struct dtc_usag
 		if (usage->nodes[node].has_history)
 			build->spans[node] = choose_span(h, options->spans ? &options->spans[node] : NULL);
 	}
+	find_group_spans(build);
 	for (guint node = 0; node < usage->node_count; node++) {
 		const DtcHistory *h = dtc_links_get_history(build->links, node);
 		int64_t begin_ns, end_ns, ns, cpu_ns;
@@ -302,10 +311,10 @@ static void add_cpu(struct dtc_usage_build *build, guint index)
 		node->unknown[i] = node->span[i] * node->cpu_count; /* less what is known */
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 		add_thread(build, index, i, parts);
-	for (guint p = 0; p < build->usage->processes->len; p++) {
+	for (guint p = build->usage->processes->len; p-- > 0;) { /* those of the last node are last */
 		struct dtc_usage_process *process = dtc_usage_get_process(build, p);
 		if (process->node != index)
-			continue;
+			break;
 		process->cpu_ns = sum(process->cpu, node->interval_count);
 		node->process_ns += process->cpu_ns;
 		for (guint i = 0; i < node->interval_count; i++)
@@ -483,8 +492,10 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 		usage->nodes[node].has_history = h && dtc_history_get_begin_ns(h) != DTC_TIME_NONE;
 	}
 	build.spans = g_new0(struct dtc_usage_span, node_count + 1);
+	build.group_spans = g_new(struct dtc_usage_cluster_span, node_count + 1);
 	if (!choose_interval(&build, options, error)) {
 		g_free(build.spans);
+		g_free(build.group_spans);
 		dtc_usage_free(usage);
 		return NULL;
 	}
@@ -515,6 +526,7 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 	g_free(build.thread_process);
 	g_free(build.edges_ns);
 	g_free(build.spans);
+	g_free(build.group_spans);
 	return usage;
 }
 
@@ -613,17 +625,17 @@ static bool check_servers(const DtcUsage *usage, GError **error)
 
 bool dtc_usage_check(const DtcUsage *usage, GError **error)
 {
-	for (guint n = 0; n < usage->node_count; n++) {
+	for (guint n = 0, p = 0; n < usage->node_count; n++) {
 		const struct dtc_usage_node *node = &usage->nodes[n];
 		if (!node->has_history)
 			continue;
 		g_autofree int64_t *processes = g_new0(int64_t, node->interval_count);
 		int64_t process_ns = 0;
-		for (guint p = 0; p < usage->processes->len; p++) {
+		for (; p < usage->processes->len; p++) { /* sorted by node */
 			const struct dtc_usage_process *process =
 				&g_array_index(usage->processes, struct dtc_usage_process, p);
 			if (process->node != n)
-				continue;
+				break;
 			int64_t cpu_ns = sum(process->cpu, node->interval_count);
 			if (cpu_ns != process->cpu_ns)
 				return broken(error, n, process->name, "the CPU time", cpu_ns, process->cpu_ns);

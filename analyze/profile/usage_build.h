@@ -5,6 +5,10 @@
 #include "analyze/profile/usage.h"
 
 /* The rows and axes, for the parts. */
+struct dtc_usage_cluster_span {
+	int64_t begin_ns, end_ns;
+};
+
 struct dtc_usage_build {
 	const DtcLinks *links;
 	const DtcClocks *clocks;
@@ -14,6 +18,7 @@ struct dtc_usage_build {
 	GHashTable *server_index; /* parent, process and host as text -> server + 1 */
 	int64_t **edges_ns; /* by node: interval_count + 1 times of the node; what counts is between first and last */
 	struct dtc_usage_span *spans; /* by node: what counts; without an end where the trace does not go on */
+	struct dtc_usage_cluster_span *group_spans; /* by group of clocks: what counts on its nodes */
 };
 
 static inline bool dtc_usage_is_counted(const struct dtc_usage_build *build, guint node, int64_t node_ns)
