@@ -236,15 +236,83 @@ static double get_step(const struct walk *walk, guint pair, guint from)
 	       get_climb(walk->heights, from, get_other(walk->bounds, pair, from), walk->direction);
 }
 
-/* The last step to a node is at least that long. */
-static double find_last_step(const struct walk *walk, guint node)
+/* The least of the steps from a node, or of those to it. */
+static double find_least_step(const struct walk *walk, guint node, bool is_from)
 {
 	const DtcPairBounds *bounds = walk->bounds;
 	double least = INFINITY;
 
-	for (guint k = bounds->first[node]; k < bounds->first[node + 1]; k++)
-		least = MIN(least, get_step(walk, bounds->incident[k], get_other(bounds, bounds->incident[k], node)));
+	for (guint k = bounds->first[node]; k < bounds->first[node + 1]; k++) {
+		guint pair = bounds->incident[k];
+		least = MIN(least, get_step(walk, pair, is_from ? node : get_other(bounds, pair, node)));
+	}
 	return least;
+}
+
+/* What the two know of each other. */
+static double find_direct(const struct walk *walk, guint a, guint b)
+{
+	const DtcPairBounds *bounds = walk->bounds;
+	double least = INFINITY;
+
+	for (guint k = bounds->first[a]; k < bounds->first[a + 1]; k++)
+		if (get_other(bounds, bounds->incident[k], a) == b)
+			least = MIN(least, get_step(walk, bounds->incident[k], a));
+	return least;
+}
+
+/* What a thread needs for a walk, kept from one to the next: most look at some of 10,000 nodes. */
+struct desk {
+	guint node_count;
+	double *distances; /* owned; INFINITY between walks */
+	GArray *reached;   /* guint: nodes whose distance is another */
+	GArray *heap;	   /* struct end */
+};
+
+static void desk_free(void *data)
+{
+	struct desk *desk = data;
+
+	g_free(desk->distances);
+	g_array_unref(desk->reached);
+	g_array_unref(desk->heap);
+	g_free(desk);
+}
+
+static GPrivate desk_of_thread = G_PRIVATE_INIT(desk_free);
+
+static struct desk *get_desk(guint node_count)
+{
+	struct desk *desk = g_private_get(&desk_of_thread);
+
+	if (!desk) {
+		desk = g_new0(struct desk, 1);
+		desk->reached = g_array_new(FALSE, FALSE, sizeof(guint));
+		desk->heap = g_array_new(FALSE, FALSE, sizeof(struct end));
+		g_private_set(&desk_of_thread, desk);
+	}
+	if (desk->node_count < node_count) {
+		desk->distances = g_renew(double, desk->distances, node_count);
+		for (guint i = desk->node_count; i < node_count; i++)
+			desk->distances[i] = INFINITY;
+		desk->node_count = node_count;
+	}
+	return desk;
+}
+
+static void reach(struct desk *desk, guint node, double distance)
+{
+	if (isinf(desk->distances[node]))
+		g_array_append_val(desk->reached, node);
+	desk->distances[node] = distance;
+}
+
+static void clear_desk(struct desk *desk)
+{
+	for (guint i = 0; i < desk->reached->len; i++)
+		desk->distances[g_array_index(desk->reached, guint, i)] = INFINITY;
+	g_array_set_size(desk->reached, 0);
+	g_array_set_size(desk->heap, 0);
 }
 
 /*
@@ -254,20 +322,18 @@ static double find_last_step(const struct walk *walk, guint node)
 static double find_distance(const struct walk *walk, guint a, guint b)
 {
 	const DtcPairBounds *bounds = walk->bounds;
-	g_autofree double *distances = g_new(double, bounds->node_count);
-	g_autoptr(GArray) heap = g_array_sized_new(FALSE, FALSE, sizeof(struct end), bounds->node_count);
-	double last_step = find_last_step(walk, b);
+	double direct = find_direct(walk, a, b), last_step = find_least_step(walk, b, false);
 
-	for (guint i = 0; i < bounds->node_count; i++)
-		distances[i] = INFINITY;
-	/* what the two know of each other is short, and leaves out most others from the begin */
-	for (guint k = bounds->first[a]; k < bounds->first[a + 1]; k++)
-		if (get_other(bounds, bounds->incident[k], a) == b)
-			distances[b] = MIN(distances[b], get_step(walk, bounds->incident[k], a));
-	distances[a] = 0;
-	push(heap, (struct end){ 0, a });
-	while (heap->len > 0) {
-		const struct end end = pop(heap);
+	/* what the two know of each other is short, and often no way over others can be shorter */
+	if (find_least_step(walk, a, true) + last_step >= direct)
+		return direct + get_climb(walk->heights, a, b, walk->direction);
+	struct desk *desk = get_desk(bounds->node_count);
+	const double *distances = desk->distances;
+	reach(desk, b, direct);
+	reach(desk, a, 0);
+	push(desk->heap, (struct end){ 0, a });
+	while (desk->heap->len > 0) {
+		const struct end end = pop(desk->heap);
 		if (end.distance + last_step >= distances[b])
 			break;
 		if (end.distance > distances[end.node])
@@ -277,11 +343,13 @@ static double find_distance(const struct walk *walk, guint a, guint b)
 			double distance = end.distance + get_step(walk, pair, end.node);
 			if (distance >= distances[other] || (other != b && distance + last_step >= distances[b]))
 				continue;
-			distances[other] = distance;
-			push(heap, (struct end){ distance, other });
+			reach(desk, other, distance);
+			push(desk->heap, (struct end){ distance, other });
 		}
 	}
-	return distances[b] + get_climb(walk->heights, a, b, walk->direction);
+	double least = distances[b];
+	clear_desk(desk);
+	return least + get_climb(walk->heights, a, b, walk->direction);
 }
 
 /* --- heights, where a pair makes a way shorter ---------------------------------------------------------------------
