@@ -39,7 +39,7 @@ static guint marked_hash(gconstpointer data)
 {
 	const struct marked *marked = data;
 
-	return ((marked->node * 31 + marked->stream) * 31 + marked->upto) * 0x9e3779b1u + marked->call;
+	return dtc_hash_pair((guint64)marked->node << 32 | marked->call, (guint64)marked->stream << 32 | marked->upto);
 }
 
 static gboolean marked_equal(gconstpointer a, gconstpointer b)
@@ -53,7 +53,7 @@ static guint end_hash(gconstpointer data)
 {
 	const struct end *end = data;
 
-	return (end->node * 31 + end->file) * 0x9e3779b1u + end->request;
+	return dtc_hash_pair((guint64)end->node << 32 | end->file, end->request);
 }
 
 static gboolean end_equal(gconstpointer a, gconstpointer b)
