@@ -212,7 +212,7 @@ static bool arrival_of_write(const DtcLinks *links, guint node, const struct dtc
 	return true;
 }
 
-static bool find_for_read(const DtcLinks *links, guint node, uint32_t index, const struct dtc_call *call,
+static bool find_for_read(const DtcLinks *links, guint node, struct dtc_datagram read, const struct dtc_call *call,
 			  struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
@@ -226,7 +226,7 @@ static bool find_for_read(const DtcLinks *links, guint node, uint32_t index, con
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
 	uint32_t base_in;
 	uint32_t taken = flow->protocol == DTC_PROTOCOL_UDP && call->kind == DTC_CALL_READ
-				 ? dtc_datagrams_find_taken(dtc_links_get_datagrams(links, node), index)
+				 ? dtc_datagrams_find_taken(dtc_links_get_datagrams(links, node), read)
 				 : DTC_NONE;
 	if (taken != DTC_NONE)
 		return dtc_arrival_of_packet(node, h, taken, call->file, false, ret_arrival);
@@ -252,7 +252,7 @@ static bool find_for_read(const DtcLinks *links, guint node, uint32_t index, con
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
 {
 	struct dtc_call place;
-	return find_for_read(links, node, index,
+	return find_for_read(links, node, (struct dtc_datagram){ index, 0 },
 			     dtc_history_get_call(dtc_links_get_history(links, node), index, &place), ret_arrival);
 }
 
@@ -260,9 +260,12 @@ bool dtc_arrival_find_for_taken(const DtcLinks *links, guint node, uint32_t inde
 				struct dtc_arrival *ret_arrival)
 {
 	struct dtc_call call = dtc_history_copy_call(dtc_links_get_history(links, node), index);
-	if (bytes && call.result > bytes)
+	struct dtc_datagram read = { index, 0 };
+	if (dtc_call_counts_messages(&call))
+		read.number = bytes;
+	else if (bytes && call.result > bytes)
 		call.result = bytes;
-	return find_for_read(links, node, index, &call, ret_arrival);
+	return find_for_read(links, node, read, &call, ret_arrival);
 }
 
 /* The packet that the waking softirq received last: of a socket of this process it is as good as exact. */

@@ -19,6 +19,8 @@
 /* Calls between a poll and the read that it was for; of a thread that are looked at for whether it polls. */
 #define TURN_CALLS 64
 #define BEGUN_CALLS 64
+/* Of one call: the kernel takes no more (UIO_MAXIOV). */
+#define MESSAGES_MAX 1024
 /* From the device into the socket: a softirq that handles many, on a CPU that is taken away. */
 #define ENQUEUE_NS 1000000
 
@@ -31,7 +33,7 @@ struct end {
 };
 
 struct pair {
-	uint32_t read;
+	struct dtc_datagram read;
 	uint32_t packet;
 };
 
@@ -297,12 +299,13 @@ static GArray *collect_arrivals(DtcDatagrams *d, uint32_t file, guint *ret_peers
 #define NO_BYTES (-1)
 #define ANY_BYTES (-2)
 
-/* A look at a socket's queue. */
+/* A look at a socket's queue. One call may take several datagrams. */
 struct look {
 	int64_t at_ns; /* when the thread was there: it may be kept from returning */
 	int64_t end_ns;
 	int64_t empty_ns; /* there was nothing in it then; INT64_MIN: not known */
 	int64_t bytes;	  /* that it took; NO_BYTES, ANY_BYTES */
+	uint32_t count;	  /* datagrams */
 	uint32_t call;	  /* DTC_NONE: it is not in the trace */
 	uint32_t waking;  /* the packet that ended its wait for something to come, or DTC_NONE */
 };
@@ -333,7 +336,10 @@ static uint32_t find_waking(const DtcHistory *h, const struct dtc_interval *wait
 	return wake && wake->waker == DTC_WAKER_PACKET ? wake->ref : DTC_NONE;
 }
 
-/* What was not there when a call went to sleep last, and what came then. Gives when it was on a CPU again. */
+/*
+ * What was not there when a call went to sleep last, and what came then. Gives when it was on a CPU again. One that
+ * takes several may sleep for each of them: with the first, all that it has is still to come.
+ */
 static int64_t note_wait(const DtcHistory *h, const struct dtc_call *call, struct look *look)
 {
 	int64_t run_ns = call->begin_ns;
@@ -345,6 +351,8 @@ static int64_t note_wait(const DtcHistory *h, const struct dtc_call *call, struc
 		look->empty_ns = v->begin_ns;
 		look->waking = find_waking(h, v);
 		run_ns = find_run_ns(h, v, call->end_ns);
+		if (look->count > 1)
+			break;
 	}
 	return run_ns;
 }
@@ -388,7 +396,7 @@ static void add_begun(const DtcHistory *h, uint32_t index, GArray *looks)
 	const struct dtc_thread *thread = dtc_history_get_thread(h, index);
 	int64_t begin_ns = dtc_history_get_call_begin_ns(h, thread->call_first);
 	struct look look = { begin_ns, begin_ns, INT64_MIN, is_polling(h, thread) ? NO_BYTES : ANY_BYTES,
-			     DTC_NONE, DTC_NONE };
+			     1,	       DTC_NONE, DTC_NONE };
 	struct dtc_interval place;
 	const struct dtc_interval *v = dtc_history_get_interval_after(h, index, thread->begin_ns, &place);
 	for (; v && v->begin_ns < begin_ns; v = dtc_history_get_next_interval(h, &place))
@@ -414,8 +422,12 @@ static GArray *collect_looks(const DtcHistory *h, uint32_t file)
 			continue;
 		if (g_hash_table_add(threads, GUINT_TO_POINTER(call->thread)))
 			add_begun(h, call->thread, looks);
-		struct look look = { call->begin_ns, call->end_ns, INT64_MIN, MAX(call->result, NO_BYTES),
-				     calls[i],	     DTC_NONE };
+		struct look look = {
+			call->begin_ns, call->end_ns, INT64_MIN, MAX(call->result, NO_BYTES), dtc_datagrams_count(call),
+			calls[i],	DTC_NONE
+		};
+		if (dtc_call_counts_messages(call))
+			look.bytes = call->result > 0 ? ANY_BYTES : NO_BYTES;
 		if (call->result == -EAGAIN) {
 			is_drained = true;
 			look.empty_ns = call->begin_ns;
@@ -523,7 +535,9 @@ static guint find_fitting(const struct arrivals *arrivals, const struct look *lo
 static int compare_by_read(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
-	return x->read < y->read ? -1 : x->read > y->read;
+	if (x->read.call != y->read.call)
+		return x->read.call < y->read.call ? -1 : 1;
+	return x->read.number < y->read.number ? -1 : x->read.number > y->read.number;
 }
 
 static int compare_by_packet(const void *a, const void *b)
@@ -541,7 +555,10 @@ static struct queue *new_queue(DtcDatagrams *d, uint32_t file)
 	g_autofree bool *is_gone = g_new0(bool, packets->len + 1);
 	g_autofree guint *wakes = g_new0(guint, packets->len + 1);
 	struct arrivals arrivals = { d->history, packets, is_gone, wakes, 0 };
-	struct queue *queue = g_malloc0(sizeof(*queue) + (gsize)2 * looks->len * sizeof(struct pair));
+	gsize taken = 0;
+	for (guint i = 0; i < looks->len; i++)
+		taken += g_array_index(looks, struct look, i).count;
+	struct queue *queue = g_malloc0(sizeof(*queue) + 2 * taken * sizeof(struct pair));
 	queue->has_peers = peers > 1;
 	for (guint i = 0; i < looks->len; i++) {
 		uint32_t waking = g_array_index(looks, struct look, i).waking;
@@ -552,17 +569,20 @@ static struct queue *new_queue(DtcDatagrams *d, uint32_t file)
 	for (guint i = 0; i < looks->len; i++) {
 		const struct look *look = &g_array_index(looks, struct look, i);
 		forget_gone(&arrivals, look, i);
-		guint found = look->bytes == NO_BYTES ? G_MAXUINT : find_fitting(&arrivals, look);
-		if (found == G_MAXUINT)
-			continue;
-		is_gone[found] = true;
-		while (found - arrivals.first > OVERTAKEN_MAX) /* what so many overtook is lost */
-			is_gone[arrivals.first++] = true;
-		if (look->call != DTC_NONE)
-			queue->by_read[queue->count++] =
-				(struct pair){ look->call, g_array_index(packets, uint32_t, found) };
+		for (uint32_t number = 1; number <= look->count; number++) {
+			guint found = look->bytes == NO_BYTES ? G_MAXUINT : find_fitting(&arrivals, look);
+			if (found == G_MAXUINT)
+				break;
+			is_gone[found] = true;
+			while (found - arrivals.first > OVERTAKEN_MAX) /* what so many overtook is lost */
+				is_gone[arrivals.first++] = true;
+			if (look->call != DTC_NONE)
+				queue->by_read[queue->count++] =
+					(struct pair){ { look->call, look->count > 1 ? number : 0 },
+						       g_array_index(packets, uint32_t, found) };
+		}
 	}
-	queue->by_packet = queue->by_read + looks->len;
+	queue->by_packet = queue->by_read + taken;
 	memcpy(queue->by_packet, queue->by_read, queue->count * sizeof(struct pair));
 	qsort(queue->by_read, queue->count, sizeof(struct pair), compare_by_read);
 	qsort(queue->by_packet, queue->count, sizeof(struct pair), compare_by_packet);
@@ -594,29 +614,46 @@ bool dtc_datagrams_has_peers(DtcDatagrams *d, uint32_t file)
 	return queue && queue->has_peers;
 }
 
-uint32_t dtc_datagrams_find_taken(DtcDatagrams *d, uint32_t read)
+uint32_t dtc_datagrams_count(const struct dtc_call *call)
 {
-	const struct queue *queue = get_queue(d, dtc_history_copy_call(d->history, read).file);
-	guint i = queue ? DTC_BISECT(k, 0, queue->count, queue->by_read[k].read < read) : 0;
-	return queue && i < queue->count && queue->by_read[i].read == read ? queue->by_read[i].packet : DTC_NONE;
+	return dtc_call_counts_messages(call) && call->result > 1 ? (uint32_t)MIN(call->result, MESSAGES_MAX) : 1;
 }
 
-uint32_t dtc_datagrams_find_read(DtcDatagrams *d, uint32_t file, uint32_t packet)
+uint32_t dtc_datagrams_find_taken(DtcDatagrams *d, struct dtc_datagram read)
+{
+	const struct queue *queue = get_queue(d, dtc_history_copy_call(d->history, read.call).file);
+	if (!queue)
+		return DTC_NONE;
+	struct pair wanted = { .read = read };
+	guint i = DTC_BISECT(k, 0, queue->count, compare_by_read(&queue->by_read[k], &wanted) < 0);
+	bool is_it = i < queue->count && queue->by_read[i].read.call == read.call &&
+		     (!read.number || queue->by_read[i].read.number == read.number);
+	return is_it ? queue->by_read[i].packet : DTC_NONE;
+}
+
+struct dtc_datagram dtc_datagrams_find_read(DtcDatagrams *d, uint32_t file, uint32_t packet)
 {
 	const struct queue *queue = get_queue(d, file);
 	guint i = queue ? DTC_BISECT(k, 0, queue->count, queue->by_packet[k].packet < packet) : 0;
-	return queue && i < queue->count && queue->by_packet[i].packet == packet ? queue->by_packet[i].read : DTC_NONE;
+	bool is_it = queue && i < queue->count && queue->by_packet[i].packet == packet;
+	return is_it ? queue->by_packet[i].read : (struct dtc_datagram){ DTC_NONE, 0 };
 }
 
 /* --- what a call sent --- */
 
-uint32_t dtc_datagrams_find_sent(const DtcHistory *h, uint32_t write)
+/*
+ * What a call sent, in order: the one with a number, or the number of one (DTC_NONE: all are numbered alike). One that
+ * is seen on several interfaces in the call counts once.
+ */
+static uint32_t look_at_sent(const DtcHistory *h, uint32_t write, uint32_t number, uint32_t packet,
+			     uint32_t *ret_number)
 {
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	struct dtc_call place;
 	const struct dtc_call *call = dtc_history_get_call(h, write, &place);
-	uint32_t count = dtc_packets_get_count(packets);
+	uint32_t count = dtc_packets_get_count(packets), seen = 0;
 	uint32_t i = DTC_BISECT(k, 0, count, dtc_packets_get_time_ns(packets, k) < call->begin_ns);
+	uint16_t interface = 0;
 	for (; i < count; i++) {
 		const struct dtc_packet p = dtc_packets_read(packets, i);
 		if (call->end_ns == DTC_TIME_NONE || p.time_ns > call->end_ns)
@@ -624,19 +661,44 @@ uint32_t dtc_datagrams_find_sent(const DtcHistory *h, uint32_t write)
 		if (p.direction != DTC_SENT || p.flow == DTC_NONE ||
 		    dtc_packets_get_flow(packets, p.flow)->protocol != DTC_PROTOCOL_UDP)
 			continue;
-		if (dtc_history_get_plain_context(h, i).thread == call->thread && find_sending_call(h, i) == write)
+		if (dtc_history_get_plain_context(h, i).thread != call->thread || find_sending_call(h, i) != write)
+			continue;
+		if (!seen)
+			interface = p.interface;
+		seen += p.interface == interface;
+		*ret_number = seen;
+		if (packet == DTC_NONE ? seen >= number : i == packet)
 			return i;
 	}
 	return DTC_NONE;
 }
 
-uint32_t dtc_datagrams_find_peer(DtcDatagrams *d, uint32_t id)
+uint32_t dtc_datagrams_find_sent(const DtcHistory *h, struct dtc_datagram write)
+{
+	uint32_t number;
+	return look_at_sent(h, write.call, MAX(write.number, 1), DTC_NONE, &number);
+}
+
+struct dtc_datagram dtc_datagrams_find_write(const DtcHistory *h, uint32_t packet)
+{
+	struct dtc_datagram write = { find_sending_call(h, packet), 0 };
+	if (write.call == DTC_NONE)
+		return write;
+	const struct dtc_call call = dtc_history_copy_call(h, write.call);
+	if (call.kind != DTC_CALL_WRITE)
+		write.call = DTC_NONE;
+	else if (dtc_datagrams_count(&call) > 1)
+		look_at_sent(h, write.call, 0, packet, &write.number);
+	return write;
+}
+
+uint32_t dtc_datagrams_find_peer(DtcDatagrams *d, struct dtc_datagram datagram)
 {
 	struct dtc_call place;
-	const struct dtc_call *call = dtc_history_get_call(d->history, id, &place);
+	const struct dtc_call *call = dtc_history_get_call(d->history, datagram.call, &place);
 	bool is_write = call->kind == DTC_CALL_WRITE;
-	uint32_t packet = is_write			? dtc_datagrams_find_sent(d->history, id)
-			  : call->kind == DTC_CALL_READ ? dtc_datagrams_find_taken(d, id)
+	uint32_t packet = is_write			? dtc_datagrams_find_sent(d->history, datagram)
+			  : call->kind == DTC_CALL_READ ? dtc_datagrams_find_taken(d, datagram)
 							: DTC_NONE;
 	if (packet == DTC_NONE)
 		return DTC_NONE;
@@ -680,7 +742,8 @@ static uint32_t find_next_read(DtcDatagrams *d, uint32_t file, const struct dtc_
 {
 	uint32_t behind = find_packet_after(d->packets, flow, time_ns);
 	for (uint32_t i = behind - MIN(behind, UNTAKEN_MAX); i < flow->packet_count; i++) {
-		uint32_t read = dtc_datagrams_find_read(d, file, dtc_packets_read_flow_packet(d->packets, flow, i));
+		uint32_t packet = dtc_packets_read_flow_packet(d->packets, flow, i);
+		uint32_t read = dtc_datagrams_find_read(d, file, packet).call;
 		if (read != DTC_NONE && dtc_history_copy_call(d->history, read).end_ns > time_ns)
 			return read;
 	}

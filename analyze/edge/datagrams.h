@@ -25,14 +25,27 @@ bool dtc_datagrams_is_socket(const DtcHistory *history, uint32_t file);
 uint32_t dtc_datagrams_find_file(DtcDatagrams *datagrams, uint32_t flow_in, int64_t time_ns);
 /* Whether a socket talks to more than one peer. */
 bool dtc_datagrams_has_peers(DtcDatagrams *datagrams, uint32_t file);
+/*
+ * A datagram that a call moved. One call may move several (recvmmsg, sendmmsg): these are numbered from 1 on, in their
+ * order. The number is 0 where the call moved one alone; asked for, the first one.
+ */
+struct dtc_datagram {
+	uint32_t call; /* DTC_NONE: none, or it cannot be told */
+	uint32_t number;
+};
+
+/* How many datagrams a read or write that succeeded moved. */
+uint32_t dtc_datagrams_count(const struct dtc_call *call);
 /* The packet that brought what a read took; DTC_NONE: it cannot be told. */
-uint32_t dtc_datagrams_find_taken(DtcDatagrams *datagrams, uint32_t read);
-/* The read that took what a received packet of a socket brought; DTC_NONE: none did, or it cannot be told. */
-uint32_t dtc_datagrams_find_read(DtcDatagrams *datagrams, uint32_t file, uint32_t packet);
+uint32_t dtc_datagrams_find_taken(DtcDatagrams *datagrams, struct dtc_datagram read);
+/* The read that took what a received packet of a socket brought. */
+struct dtc_datagram dtc_datagrams_find_read(DtcDatagrams *datagrams, uint32_t file, uint32_t packet);
 /* The packet that a write sent, where it left first; DTC_NONE: it is not seen. */
-uint32_t dtc_datagrams_find_sent(const DtcHistory *history, uint32_t write);
+uint32_t dtc_datagrams_find_sent(const DtcHistory *history, struct dtc_datagram write);
+/* Which of those that a write sent a packet is. */
+struct dtc_datagram dtc_datagrams_find_write(const DtcHistory *history, uint32_t packet);
 /* The flow (remote -> local) with the peer that a read or write of a socket moved a datagram of, or DTC_NONE. */
-uint32_t dtc_datagrams_find_peer(DtcDatagrams *datagrams, uint32_t call);
+uint32_t dtc_datagrams_find_peer(DtcDatagrams *datagrams, struct dtc_datagram datagram);
 /*
  * The first write to a peer that began, or read from it that ended, after a time; DTC_NONE: there is none that can be
  * told. flow_in is the peer's.

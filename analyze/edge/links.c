@@ -719,7 +719,7 @@ uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
 	if (file == DTC_NONE)
 		return DTC_NONE;
 	if (is_datagram_flow(packets_of(links, node), p.flow)) {
-		uint32_t read = dtc_datagrams_find_read(dtc_links_get_datagrams(links, node), file, packet);
+		uint32_t read = dtc_datagrams_find_read(dtc_links_get_datagrams(links, node), file, packet).call;
 		if (read != DTC_NONE || dtc_history_get_file(h, file)->flow_in != p.flow)
 			return read;
 	}

@@ -111,16 +111,16 @@ uint32_t dtc_links_find_file_of_flow(const DtcLinks *links, guint node, uint32_t
  * Who read the datagram that a write on a socket of UDP sent: the socket on whatever node, and the read there. False:
  * no node has such a socket; a read of DTC_NONE: nobody is seen to read it.
  */
-bool dtc_links_find_datagram_read(const DtcLinks *links, guint node, uint32_t write, guint *ret_node,
-				  uint32_t *ret_file, uint32_t *ret_read);
+bool dtc_links_find_datagram_read(const DtcLinks *links, guint node, struct dtc_datagram write, guint *ret_node,
+				  uint32_t *ret_file, struct dtc_datagram *ret_read);
 /*
  * The read that took what answers such a datagram, where who read it has one question at a time, and answers that one.
  * DTC_NONE: it has several, or that is not seen.
  */
 uint32_t dtc_links_find_datagram_answer(const DtcLinks *links, guint node, uint32_t write);
 /* The write that sent the datagram that a read took. False: it cannot be told. */
-bool dtc_links_find_datagram_write(const DtcLinks *links, guint node, uint32_t read, guint *ret_node,
-				   uint32_t *ret_write);
+bool dtc_links_find_datagram_write(const DtcLinks *links, guint node, struct dtc_datagram read, guint *ret_node,
+				   struct dtc_datagram *ret_write);
 /* The sequence number of the first byte that a file's reads count. False if that cannot be told. */
 bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file, uint32_t *ret_base);
 /*

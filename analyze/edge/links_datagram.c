@@ -47,8 +47,9 @@ static bool is_sent_again(const DtcPackets *packets, const struct sent_datagram 
 }
 
 /* The read of the first packet like it that came since it left; it may be seen on several interfaces. */
-static uint32_t find_read_of_datagram(const DtcLinks *links, const struct sent_datagram *datagram)
+static struct dtc_datagram find_read_of_datagram(const DtcLinks *links, const struct sent_datagram *datagram)
 {
+	const struct dtc_datagram none = { DTC_NONE, 0 };
 	guint node = datagram->node, receiver = datagram->receiver;
 	const DtcPackets *packets = get_packets(links, receiver);
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, datagram->flow);
@@ -58,7 +59,7 @@ static uint32_t find_read_of_datagram(const DtcLinks *links, const struct sent_d
 	int64_t slack = receiver == node ? 0 : dtc_clocks_get_uncertainty_ns(clocks, receiver, node, at);
 	int64_t from_ns = datagram->sent.time_ns, first_ns = DTC_TIME_NONE;
 	if (slack == INT64_MAX)
-		return DTC_NONE;
+		return none;
 	at.ns -= slack;
 	if (receiver != node)
 		from_ns = dtc_clocks_to_node(clocks, receiver, at).ns;
@@ -79,11 +80,11 @@ static uint32_t find_read_of_datagram(const DtcLinks *links, const struct sent_d
 				break;
 			first_ns = p.time_ns;
 		}
-		uint32_t read = dtc_datagrams_find_read(datagrams, datagram->file, id);
-		if (read != DTC_NONE)
+		struct dtc_datagram read = dtc_datagrams_find_read(datagrams, datagram->file, id);
+		if (read.call != DTC_NONE)
 			return read;
 	}
-	return DTC_NONE;
+	return none;
 }
 
 /* A node's socket that takes what a flow brings, or DTC_NONE. */
@@ -129,8 +130,8 @@ static bool find_datagram_receiver(const DtcLinks *links, struct sent_datagram *
 	return false;
 }
 
-bool dtc_links_find_datagram_read(const DtcLinks *links, guint node, uint32_t write, guint *ret_node,
-				  uint32_t *ret_file, uint32_t *ret_read)
+bool dtc_links_find_datagram_read(const DtcLinks *links, guint node, struct dtc_datagram write, guint *ret_node,
+				  uint32_t *ret_file, struct dtc_datagram *ret_read)
 {
 	struct sent_datagram datagram = { .node = node,
 					  .packet =
@@ -165,6 +166,13 @@ static uint32_t find_moving(const DtcHistory *h, uint32_t from, bool back)
 	return DTC_NONE;
 }
 
+/* Whether a call moved one datagram. */
+static bool moves_one(const DtcHistory *h, uint32_t id, uint8_t kind)
+{
+	const struct dtc_call call = dtc_history_copy_call(h, id);
+	return call.kind == kind && dtc_datagrams_count(&call) == 1;
+}
+
 /*
  * The answer of a thread that has one question at a time: it takes none before it has answered the last one, nor did it
  * lately. A loop that has several may answer any of them next.
@@ -179,41 +187,42 @@ static uint32_t find_only_answer(const DtcLinks *links, guint node, uint32_t rea
 		uint8_t wanted = i % 2 ? DTC_CALL_READ : DTC_CALL_WRITE;
 		if (before == DTC_NONE)
 			break;
-		if (dtc_history_copy_call(h, before).kind != wanted)
+		if (!moves_one(h, before, wanted))
 			return DTC_NONE;
 	}
-	if (write == DTC_NONE || dtc_history_copy_call(h, write).kind != DTC_CALL_WRITE ||
-	    dtc_datagrams_find_peer(datagrams, write) != dtc_datagrams_find_peer(datagrams, read))
+	if (write == DTC_NONE || !moves_one(h, read, DTC_CALL_READ) || !moves_one(h, write, DTC_CALL_WRITE) ||
+	    dtc_datagrams_find_peer(datagrams, (struct dtc_datagram){ write, 0 }) !=
+		    dtc_datagrams_find_peer(datagrams, (struct dtc_datagram){ read, 0 }))
 		return DTC_NONE;
 	return write;
 }
 
 uint32_t dtc_links_find_datagram_answer(const DtcLinks *links, guint node, uint32_t write)
 {
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	struct dtc_datagram question = { write, 0 }, read, answer = { DTC_NONE, 0 };
 	guint there, back;
-	uint32_t file, read, answer;
-	if (!dtc_links_find_datagram_read(links, node, write, &there, &file, &read) || read == DTC_NONE)
+	uint32_t file;
+	if (!moves_one(h, write, DTC_CALL_WRITE) ||
+	    !dtc_links_find_datagram_read(links, node, question, &there, &file, &read) || read.call == DTC_NONE)
 		return DTC_NONE;
-	uint32_t answering = find_only_answer(links, there, read);
-	if (answering == DTC_NONE || !dtc_links_find_datagram_read(links, there, answering, &back, &file, &answer) ||
-	    back != node || file != dtc_history_copy_call(dtc_links_get_history(links, node), write).file)
+	answer.call = find_only_answer(links, there, read.call);
+	if (answer.call == DTC_NONE || !dtc_links_find_datagram_read(links, there, answer, &back, &file, &read) ||
+	    back != node || read.call == DTC_NONE || !moves_one(h, read.call, DTC_CALL_READ) ||
+	    file != dtc_history_copy_call(h, write).file)
 		return DTC_NONE;
-	return answer;
+	return read.call;
 }
 
-bool dtc_links_find_datagram_write(const DtcLinks *links, guint node, uint32_t read, guint *ret_node,
-				   uint32_t *ret_write)
+bool dtc_links_find_datagram_write(const DtcLinks *links, guint node, struct dtc_datagram read, guint *ret_node,
+				   struct dtc_datagram *ret_write)
 {
 	struct dtc_send send;
 	uint32_t packet = dtc_datagrams_find_taken(dtc_links_get_datagrams(links, node), read);
 	if (packet == DTC_NONE || !dtc_links_find_send(links, node, packet, &send))
 		return false;
 	const DtcHistory *h = dtc_links_get_history(links, send.node);
-	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send.packet);
-	if (context.in_softirq || context.call == DTC_NONE ||
-	    dtc_history_copy_call(h, context.call).kind != DTC_CALL_WRITE)
-		return false;
 	*ret_node = send.node;
-	*ret_write = context.call;
-	return true;
+	*ret_write = dtc_datagrams_find_write(h, send.packet);
+	return ret_write->call != DTC_NONE;
 }

@@ -35,7 +35,8 @@ void dtc_local_bytes_begin_named(struct dtc_local_bytes_walk *walk, const DtcHis
 
 static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)
 {
-	return call->kind == kind && call->result != DTC_ABSENT && call->result > 0 && call->end_ns != DTC_TIME_NONE;
+	return call->kind == kind && call->result != DTC_ABSENT && call->result > 0 && call->end_ns != DTC_TIME_NONE &&
+	       !dtc_call_counts_messages(call);
 }
 
 static void leave_read(struct dtc_local_bytes_walk *walk, const struct dtc_call *read)

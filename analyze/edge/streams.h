@@ -20,11 +20,19 @@ struct dtc_streams {
 
 /* Of a read or write that moved something. */
 void dtc_streams_look(const DtcLinks *links, guint node, uint32_t call, struct dtc_streams *ret_streams);
-/* The next write that began, or read that ended, after a time, of a stream of datagrams; DTC_NONE: none is known. */
-uint32_t dtc_streams_find_datagram(const DtcLinks *links, guint node, uint32_t file, uint32_t stream, bool written,
-				   int64_t time_ns);
-/* Whether the other end of a stream of datagrams, or of a socket with one peer (stream 0), asks. */
-bool dtc_streams_is_asked(const DtcHistory *history, uint32_t file, uint32_t stream);
+/* Of one datagram: the flow by which its peer's come, and 1; 0: the socket has one peer, or it cannot be told. */
+uint32_t dtc_streams_get_of_datagram(const DtcLinks *links, guint node, struct dtc_datagram datagram);
+/*
+ * The next write that began, or read that ended, after a time, of data of a stream, or with 0 of a connection that has
+ * none; DTC_NONE: none that is near.
+ */
+uint32_t dtc_streams_find_next(const DtcLinks *links, guint node, uint32_t file, uint32_t stream, bool written,
+			       int64_t time_ns);
+/*
+ * Whether the other end of a stream of datagrams, or of a connection, asks. Who does is the same for all threads of a
+ * process; of a socket of which nothing is known, who read first (has_read) was asked.
+ */
+bool dtc_streams_is_server(const DtcHistory *history, uint32_t file, uint32_t stream, bool has_read);
 /* Whether it moved any of a stream. */
 bool dtc_streams_has(const DtcLinks *links, guint node, uint32_t call, uint32_t stream);
 /* Nothing that the call moved is of a question or an answer. */

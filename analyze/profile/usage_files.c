@@ -99,10 +99,10 @@ static void add_call(struct pass *pass, guint process, const struct dtc_call *ca
 	    (call->kind != DTC_CALL_READ && call->kind != DTC_CALL_WRITE))
 		return;
 	if (call->kind == DTC_CALL_READ)
-		row->read_bytes += (uint64_t)call->result;
+		row->read_bytes += dtc_call_get_bytes(call);
 	else
-		row->written_bytes += (uint64_t)call->result;
-	add_network(pass, process, call, (uint64_t)call->result);
+		row->written_bytes += dtc_call_get_bytes(call);
+	add_network(pass, process, call, dtc_call_get_bytes(call));
 }
 
 /*

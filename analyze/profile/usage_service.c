@@ -148,7 +148,7 @@ static void add_services_of_file(struct pass *pass, uint32_t file)
 		if (!service) /* the message was read before the trace */
 			continue;
 		uint64_t bytes =
-			dtc_usage_is_counted(pass->build, pass->node, call->end_ns) ? (uint64_t)call->result : 0;
+			dtc_usage_is_counted(pass->build, pass->node, call->end_ns) ? dtc_call_get_bytes(call) : 0;
 		*(is_read ? &service->read_bytes : &service->written_bytes) += bytes;
 		if (!is_read)
 			service->answered_ns = call->end_ns;

@@ -2,6 +2,7 @@
 #include "analyze/request/next_act.h"
 
 #include "analyze/edge/room.h"
+#include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 
 /* Questions that one request asks one after the other; calls of one turn. */
@@ -119,4 +120,33 @@ uint32_t dtc_next_act_find_led_to(const DtcLinks *links, guint node, uint32_t re
 uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question)
 {
 	return dtc_next_act_find_led_to(links, node, find_answer(links, node, question));
+}
+
+/* The next write to the file of a call; DTC_NONE: the thread waits, reads, or writes elsewhere before. */
+static uint32_t find_next_write(const DtcLinks *links, guint node, uint32_t id)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_call from = dtc_history_copy_call(h, id);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, from.thread);
+
+	for (uint32_t i = id + 1; i < thread->call_first + thread->call_count && !is_too_far(links, i - id); i++) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		if (moves(h, call, DTC_CALL_WRITE))
+			return call->file == from.file ? i : DTC_NONE;
+		if (ends_turn(call) || moves(h, call, DTC_CALL_READ) || call->kind == DTC_CALL_ACCEPT)
+			return DTC_NONE;
+	}
+	return DTC_NONE;
+}
+
+uint32_t dtc_next_act_find_peer(const DtcLinks *links, guint node, uint32_t id)
+{
+	uint32_t write = find_next_write(links, node, id);
+	if (write == DTC_NONE)
+		return 0;
+	const struct dtc_call call = dtc_history_copy_call(dtc_links_get_history(links, node), write);
+	if (dtc_datagrams_count(&call) > 1)
+		return 0;
+	return dtc_streams_get_of_datagram(links, node, (struct dtc_datagram){ write, 0 });
 }

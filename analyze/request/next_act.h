@@ -16,3 +16,8 @@
 uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question);
 /* The same from the read of an answer on. */
 uint32_t dtc_next_act_find_led_to(const DtcLinks *links, guint node, uint32_t read);
+/*
+ * To which peer, as a stream (streams.h), the thread of a call writes next on that socket of datagrams, if it neither
+ * waits for what comes next, nor reads, nor writes elsewhere before, and not to several with one call; else 0.
+ */
+uint32_t dtc_next_act_find_peer(const DtcLinks *links, guint node, uint32_t call);

@@ -2,6 +2,7 @@
 #include "analyze/request/serving.h"
 
 #include "analyze/exchange/endpoint.h"
+#include "analyze/request/begun.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/life.h"
 #include "analyze/request/passed_on.h"
@@ -244,30 +245,6 @@ static void add_side(DtcServing *serving, guint request, const struct dtc_hop_si
 	add_mark(serving, side->node, side->response_first_call, stream, request, false);
 }
 
-/* What ended the wait in which a thread was when the trace began, if that was a packet. False: it was not. */
-static bool find_first_packet(const DtcHistory *h, uint32_t thread, struct dtc_wake *ret_wake)
-{
-	const struct dtc_thread *of = dtc_history_get_thread(h, thread);
-	struct dtc_interval place;
-	if (!of->call_count)
-		return false;
-	int64_t at_ns = dtc_history_get_call_begin_ns(h, of->call_first);
-	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns, &place);
-	while (v && !dtc_state_is_wait(v->state))
-		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
-	if (!v || v->call != DTC_NONE || v->ref == DTC_NONE)
-		return false;
-	*ret_wake = dtc_history_copy_wake(h, v->ref);
-	return ret_wake->waker == DTC_WAKER_PACKET;
-}
-
-bool dtc_serving_was_in_read(const DtcHistory *h, uint32_t thread)
-{
-	struct dtc_wake wake;
-	return find_first_packet(h, thread, &wake) && wake.ref != DTC_NONE &&
-	       dtc_packets_get(dtc_history_get_packets(h), wake.ref).payload_bytes;
-}
-
 /* The question that a thread read with a call from before the trace: it has it from its first call on. */
 static void add_begun(DtcServing *serving, guint request, const struct dtc_hop_side *side, uint32_t stream)
 {
@@ -279,7 +256,7 @@ static void add_begun(DtcServing *serving, guint request, const struct dtc_hop_s
 	const uint32_t *calls = dtc_history_get_file_calls(h, side->file, &count);
 	struct worker *worker = look_up(serving->workers, side->node, thread);
 	struct dtc_wake wake; /* the last packet of that softirq may have been another one */
-	if (!worker || !find_first_packet(h, thread, &wake) || dtc_history_copy_call(h, calls[0]).thread != thread)
+	if (!worker || !dtc_begun_find_packet(h, thread, &wake) || dtc_history_copy_call(h, calls[0]).thread != thread)
 		return;
 	worker->begun_file = side->file;
 	worker->begun_request = request;
@@ -466,7 +443,7 @@ static void deliver_begun(DtcServing *serving, const struct message *message, gu
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 	uint32_t thread = count ? dtc_history_copy_call(h, calls[0]).thread : DTC_NONE;
-	if (message->is_answer || message->stream || thread == DTC_NONE || !dtc_serving_was_in_read(h, thread))
+	if (message->is_answer || message->stream || thread == DTC_NONE || !dtc_begun_was_in_read(h, thread))
 		return;
 	int64_t near_ns =
 		get_near_ns(serving, message->node,
@@ -503,11 +480,11 @@ static void pass_on(DtcServing *serving, const struct message *message, const st
 
 /* What was read at the other end; of a stream, if its numbers are the same there. False: the call had a mark. */
 static bool mark_read(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader,
-		      uint32_t stream)
+		      uint32_t stream, uint32_t upto)
 {
 	const struct mark mark = { .call = reader,
 				   .stream = stream,
-				   .upto = find_upto(serving, message, node, file, reader),
+				   .upto = upto,
 				   .request = message->request,
 				   .other = message->other,
 				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };
@@ -518,27 +495,33 @@ static bool mark_read(DtcServing *serving, const struct message *message, guint 
 	return true;
 }
 
-/* A datagram is one message, which one call reads. */
+/* A datagram is one message, which one call reads, with others or without. */
 static void deliver_datagram(DtcServing *serving, const struct message *message, const struct dtc_call *write)
 {
-	uint32_t file, reader;
+	const struct dtc_datagram sent = { message->call, message->number };
+	struct dtc_datagram read;
+	uint32_t file;
 	guint node;
 
-	if (dtc_links_find_datagram_read(serving->links, message->node, message->call, &node, &file, &reader))
-		mark_read(serving, message, node, file, reader, 0);
-	else
+	if (dtc_links_find_datagram_read(serving->links, message->node, sent, &node, &file, &read))
+		mark_read(serving, message, node, file, read.call, 0, read.number);
+	else if (!message->number)
 		deliver_untraced(serving, message, write);
 }
 
 /* Of a datagram that was read for a request. */
 static void tell_writer(DtcServing *serving, const struct message *message)
 {
-	uint32_t write;
+	const struct dtc_datagram read = { message->call, message->number };
+	struct dtc_datagram write;
 	guint node;
 
-	if (dtc_links_find_datagram_write(serving->links, message->node, message->call, &node, &write))
+	if (dtc_links_find_datagram_write(serving->links, message->node, read, &node, &write))
 		add_mark_of(serving, node,
-			    &(struct mark){ .call = write, .request = message->request, .other = message->other });
+			    &(struct mark){ .call = write.call,
+					    .upto = write.number,
+					    .request = message->request,
+					    .other = message->other });
 }
 
 static void deliver(DtcServing *serving, const struct message *message)
@@ -568,7 +551,8 @@ static void deliver(DtcServing *serving, const struct message *message)
 	uint32_t reader = find_reader(serving, message, node, file);
 	if (reader == DTC_NONE)
 		deliver_begun(serving, message, node, file);
-	if (mark_read(serving, message, node, file, reader, message->stream))
+	if (mark_read(serving, message, node, file, reader, message->stream,
+		      find_upto(serving, message, node, file, reader)))
 		pass_on(serving, message, write, node, reader);
 }
 
@@ -835,6 +819,17 @@ const struct dtc_served *dtc_serving_find_span(const DtcServing *serving, guint 
 	return i < count && spans[i].begin_ns <= time_ns ? &spans[i] : NULL;
 }
 
+/* Whether all that a call moved is of one request. */
+static bool is_owned_alike(const struct dtc_owned *first, const GArray *owned)
+{
+	const struct dtc_owned *end = &g_array_index(owned, struct dtc_owned, owned->len);
+
+	for (const struct dtc_owned *next = first; next < end && next->call == first->call; next++)
+		if (next->request != first->request)
+			return false;
+	return true;
+}
+
 const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write, uint32_t stream)
 {
 	struct dtc_call call_place;
@@ -847,7 +842,8 @@ const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint 
 	guint i = DTC_BISECT(k, 0, worker->owned->len, owned[k].call < write);
 	for (; i < worker->owned->len && owned[i].call == write; i++)
 		if (!stream || !owned[i].stream || owned[i].stream == stream)
-			return &owned[i];
+			return is_owned_alike(&owned[i], worker->owned) || !dtc_call_counts_messages(call) ? &owned[i]
+													   : NULL;
 	return NULL;
 }
 

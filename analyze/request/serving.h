@@ -49,7 +49,7 @@ struct dtc_owned {
 	uint32_t call;
 	guint request;
 	uint32_t read;	  /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
-	uint32_t taken;	  /* bytes of it up to the end of the request's message; 0: all */
+	uint32_t taken;	  /* bytes of it up to the end of the request's message, or that datagram's number; 0: all */
 	uint32_t stream;  /* of several in which the call asks or answers; 0: it has none */
 	bool is_inferred; /* one of the two is the request's by the order of calls only */
 	guint other;	  /* as of a span */

@@ -17,7 +17,7 @@ enum role {
 struct mark {
 	uint32_t call;
 	uint32_t stream; /* of several that a call moves; 0: it is all the same */
-	uint32_t upto;	 /* bytes of the read up to the message's end; 0: that is not known */
+	uint32_t upto;	 /* bytes of the read up to the message's end; of datagrams its number; 0: that is not known */
 	guint request;
 	guint other;	   /* as of a span */
 	bool ends;	   /* with it the thread's work for the request is done */
@@ -50,6 +50,7 @@ struct message {
 	guint other;	 /* as of a span */
 	uint32_t stream; /* 0: the connection has none */
 	uint32_t skip;	 /* bytes of the call before its first one */
+	uint32_t number; /* of several datagrams that the call moved; 0: it moved one */
 	bool is_answer;
 };
 
@@ -92,12 +93,6 @@ struct DtcServing {
 	bool has_begun;		 /* this round told of a question that a thread had begun to read before the trace */
 	bool is_sealed;
 };
-
-/*
- * Whether a thread had gone into its read before the trace began, so that there is no call of it, and a packet with
- * bytes ended that: what it did next is the first thing that is known of it.
- */
-bool dtc_serving_was_in_read(const DtcHistory *history, uint32_t thread);
 
 /* Cuts [*begin_ns, *end_ns] to when there can be work for a request, on a node and in a thread of it: dtc_life_cut. */
 void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,

@@ -4,6 +4,7 @@
 
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
+#include "analyze/request/begun.h"
 #include "analyze/request/channels.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/questions.h"
@@ -22,12 +23,12 @@ struct moved {
 	uint32_t channel;	 /* the file, or what stands for the stream */
 	uint32_t stream;	 /* 0: the connection has none */
 	uint32_t skip;		 /* bytes of the call before its first one */
+	uint32_t number;	 /* of several datagrams of the call; 0: there is one */
 };
 
 /* Marks that are looked at for the next write of what is in a thread's hands. */
 #define TURN_MARKS 64
-/* Calls that are looked at for the next one of a stream. */
-#define STREAM_CALLS 64
+
 /* For whom a thread asked to be told when there is room on a connection. */
 struct asked_room {
 	guint request;
@@ -109,20 +110,6 @@ static void become(struct scan *scan, guint request, guint other, int64_t at_ns)
 	scan->since_ns = at_ns;
 }
 
-/* Who asks is the same for all threads of a process; of a socket of which nothing is known, who read first was asked.
- */
-static bool is_server(const struct scan *scan, uint32_t file, uint32_t stream, bool has_read)
-{
-	bool is_known = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE ||
-			dtc_endpoint_has_local_peer(scan->history, file);
-
-	if (dtc_datagrams_is_socket(scan->history, file))
-		return dtc_streams_is_asked(scan->history, file, stream);
-	if (is_known)
-		return dtc_endpoint_is_server(scan->history, file);
-	return has_read && !dtc_endpoint_has_connected(scan->history, file);
-}
-
 /* Which question of several is meant nothing tells. */
 static bool is_mixed(const struct dtc_channel *c)
 {
@@ -140,7 +127,7 @@ static struct dtc_channel *get_connection(struct scan *scan, uint32_t file, uint
 		c->other = DTC_NO_REQUEST;
 		if (dtc_datagrams_is_socket(scan->history, file))
 			c->in_flight = dtc_in_flight_new(STRANGER);
-		c->is_server = is_server(scan, file, stream, has_read);
+		c->is_server = dtc_streams_is_server(scan->history, file, stream, has_read);
 	}
 	return c;
 }
@@ -162,24 +149,7 @@ static void drop_connection(struct scan *scan, uint32_t file)
 /* The next write, or read, of data on a connection and stream after a time; DTC_NONE: none that is near. */
 static uint32_t find_next(const struct scan *scan, uint32_t file, uint32_t stream, bool written, int64_t time_ns)
 {
-	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, file);
-	if (stream && dtc_datagrams_is_socket(scan->history, file))
-		return dtc_streams_find_datagram(scan->serving->links, scan->worker->node, file, stream, written,
-						 time_ns);
-	uint32_t next = dtc_file_calls_find_moved(calls, written, time_ns);
-
-	for (guint seen = 0;
-	     stream && next != DTC_NONE && !dtc_streams_has(scan->serving->links, scan->worker->node, next, stream);
-	     seen++) {
-		if (seen == STREAM_CALLS) {
-			dtc_links_note_limit(scan->serving->links, DTC_LIMIT_TURN);
-			return DTC_NONE;
-		}
-		struct dtc_call call_place;
-		const struct dtc_call *call = dtc_history_get_call(scan->history, next, &call_place);
-		next = dtc_file_calls_find_moved(calls, written, written ? call->begin_ns : call->end_ns);
-	}
-	return next;
+	return dtc_streams_find_next(scan->serving->links, scan->worker->node, file, stream, written, time_ns);
 }
 
 static bool will_answer(const struct scan *scan, const struct moved *read)
@@ -257,7 +227,7 @@ static void note_read(struct scan *scan, const struct dtc_channel *c, const stru
 	}
 	*read = (struct dtc_owned){ .request = request,
 				    .read = moved->id,
-				    .taken = upto < call->result ? upto : 0,
+				    .taken = upto < call->result || moved->number ? upto : 0,
 				    .is_inferred = c->by_order,
 				    .other = c->other };
 	if (c->is_server)
@@ -326,7 +296,8 @@ static bool is_unanswered(gconstpointer data, guint request)
  */
 static guint find_taken_for(struct scan *scan, const struct moved *read)
 {
-	uint32_t answer = dtc_next_act_find_led_to(scan->serving->links, scan->worker->node, read->id);
+	uint32_t answer =
+		read->number ? DTC_NONE : dtc_next_act_find_led_to(scan->serving->links, scan->worker->node, read->id);
 	guint request = find_led_to(scan, read->call->begin_ns, answer);
 	const struct message message = {
 		.node = scan->worker->node, .call = read->id, .request = request, .other = DTC_NO_REQUEST
@@ -391,7 +362,7 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	become(scan, c->request, c->other, call->begin_ns);
 	if (!scan->is_last || scan->current >= STRANGER)
 		return;
-	note_read(scan, c, moved, scan->current, moved->mark ? moved->mark->upto : 0);
+	note_read(scan, c, moved, scan->current, moved->mark && !moved->number ? moved->mark->upto : moved->number);
 	if (!c->is_server)
 		note_hop_end(scan, call, false);
 }
@@ -620,6 +591,19 @@ static bool is_acknowledged(const struct scan *scan, const struct moved *moved, 
 	       scan->read_file == moved->call->file && scan->current == NOBODY && c->request < STRANGER;
 }
 
+/* Of the datagrams that one call took a thread is at that which it answers next, if it does nothing else before. */
+static void take_next(struct scan *scan, const struct dtc_call *call, uint32_t id, int64_t at_ns)
+{
+	uint32_t stream = scan->in_hand->len ? dtc_next_act_find_peer(scan->serving->links, scan->worker->node, id) : 0;
+	const struct dtc_channel *c =
+		stream ? dtc_channels_find(scan->channels, dtc_channels_get_number(scan->channels, call->file, stream))
+		       : NULL;
+
+	for (guint k = 0; c && c->is_server && k < scan->in_hand->len; k++)
+		if (g_array_index(scan->in_hand, guint, k) == c->request)
+			become(scan, c->request, c->other, at_ns);
+}
+
 /*
  * It has answered one of the messages that a read brought together, and goes on with the next one, as the first of its
  * later writes of which that is known tells.
@@ -638,6 +622,7 @@ static void go_on(struct scan *scan, const struct moved *moved, int64_t at_ns)
 			return;
 		}
 	}
+	take_next(scan, moved->call, moved->id, at_ns);
 }
 
 static void scan_write(struct scan *scan, struct moved *moved)
@@ -684,7 +669,7 @@ static void scan_write(struct scan *scan, struct moved *moved)
 			note_hop_end(scan, call, true);
 	} else {
 		struct message message = { scan->worker->node, moved->id,   scan->current, scan->other,
-					   moved->stream,      moved->skip, c->is_server };
+					   moved->stream,      moved->skip, moved->number, c->is_server };
 		g_array_append_val(scan->serving->messages, message);
 	}
 	if (c->is_server || is_acknowledgement) {
@@ -712,6 +697,38 @@ static void note_opened(struct scan *scan, const struct dtc_channel *c, uint32_t
 		note_owned(scan, c, id, 0, false);
 	else
 		g_array_append_val(scan->serving->messages, message);
+}
+
+/* Several datagrams of one call, each by itself. The thread has read all that there was before it acts. */
+static void scan_datagrams(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
+{
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(scan->history, id, &call_place);
+	const DtcLinks *links = scan->serving->links;
+	g_autoptr(GArray) taken = g_array_new(FALSE, FALSE, sizeof(guint));
+
+	for (uint32_t number = 1; number <= dtc_datagrams_count(call); number++) {
+		struct moved moved = { .call = call, .id = id, .number = number };
+		moved.stream =
+			dtc_streams_get_of_datagram(links, scan->worker->node, (struct dtc_datagram){ id, number });
+		moved.channel = dtc_channels_get_number(scan->channels, call->file, moved.stream);
+		for (guint k = 0; k < mark_count && !moved.mark; k++)
+			if (!marks[k].upto || marks[k].upto == number)
+				moved.mark = &marks[k];
+		if (call->kind == DTC_CALL_WRITE) {
+			scan_write(scan, &moved);
+			continue;
+		}
+		scan_read(scan, &moved);
+		if (scan->current < STRANGER)
+			g_array_append_val(taken, scan->current);
+	}
+	if (call->kind == DTC_CALL_WRITE || !scan->is_turn_mixed)
+		return;
+	scan->is_put_off = true;
+	pause(scan, call->end_ns);
+	g_array_append_vals(scan->in_hand, taken->data, taken->len);
+	take_next(scan, call, id, call->end_ns);
 }
 
 /* Of several streams each by itself, in the order of their bytes; what only controls the connection is nobody's. */
@@ -766,7 +783,9 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 		break;
 	case DTC_CALL_READ:
 	case DTC_CALL_WRITE:
-		if (has_moved)
+		if (has_moved && dtc_datagrams_count(call) > 1)
+			scan_datagrams(scan, id, marks, mark_count);
+		else if (has_moved)
 			scan_moved(scan, id, marks, mark_count);
 		break;
 	case DTC_CALL_CONNECT:
@@ -825,25 +844,6 @@ static void begin(struct scan *scan, const struct worker *worker, int64_t at_ns)
 	become(scan, c->request, c->other, at_ns);
 }
 
-/*
- * From when on a thread may have led up to its first mark. What it had begun to read before the trace is another
- * question, which takes it until it waits for the next.
- */
-static int64_t find_begin_ns(const struct scan *scan, uint32_t first_mark)
-{
-	const struct dtc_thread *thread = dtc_history_get_thread(scan->history, scan->worker->thread);
-	uint32_t at = thread->call_first;
-	if (!dtc_serving_was_in_read(scan->history, scan->worker->thread))
-		return thread->begin_ns;
-	for (; at < first_mark; at++) {
-		struct dtc_call place;
-		uint8_t kind = dtc_history_get_call(scan->history, at, &place)->kind;
-		if (kind == DTC_CALL_POLL || kind == DTC_CALL_READ || kind == DTC_CALL_ACCEPT)
-			break;
-	}
-	return dtc_history_get_call_begin_ns(scan->history, at);
-}
-
 /* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
 void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last)
 {
@@ -876,7 +876,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 		begin(&scan, worker, dtc_history_get_call_begin_ns(history, first));
 	} else {
 		first = g_array_index(worker->marks, struct mark, 0).call;
-		scan.since_ns = find_begin_ns(&scan, first);
+		scan.since_ns = dtc_begun_find_work_ns(history, worker->thread, first);
 	}
 	for (uint32_t id = first; id < thread->call_first + thread->call_count; id++) {
 		guint from = next;

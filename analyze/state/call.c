@@ -13,7 +13,7 @@
 #define RESTART_FIRST (-516)
 #define RESTART_LAST (-512)
 
-/* By exact name; a trailing digit group (32, 64, _time64) is tried without as well. */
+/* By exact name; a trailing digit group (32, 64, _time32, _time64) is tried without as well. */
 static const struct {
 	const char *name;
 	enum dtc_call_kind kind;
@@ -26,6 +26,7 @@ static const struct {
 	{ "recv", DTC_CALL_READ },
 	{ "recvfrom", DTC_CALL_READ },
 	{ "recvmsg", DTC_CALL_READ },
+	{ "recvmmsg", DTC_CALL_READ },
 	{ "write", DTC_CALL_WRITE },
 	{ "writev", DTC_CALL_WRITE },
 	{ "pwrite", DTC_CALL_WRITE },
@@ -34,6 +35,7 @@ static const struct {
 	{ "send", DTC_CALL_WRITE },
 	{ "sendto", DTC_CALL_WRITE },
 	{ "sendmsg", DTC_CALL_WRITE },
+	{ "sendmmsg", DTC_CALL_WRITE },
 	{ "sendfile", DTC_CALL_WRITE },
 	{ "accept", DTC_CALL_ACCEPT },
 	{ "accept4", DTC_CALL_ACCEPT },
@@ -88,7 +90,7 @@ static enum dtc_call_kind find_kind(const char *name)
 		for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
 			if (strcmp(stem, kinds[i].name) == 0)
 				return kinds[i].kind;
-		static const char *const tails[] = { "_time64", "64", "32" };
+		static const char *const tails[] = { "_time32", "_time64", "64", "32" };
 		for (size_t i = 0; i < G_N_ELEMENTS(tails); i++)
 			if (g_str_has_suffix(stem, tails[i])) {
 				stem[strlen(stem) - strlen(tails[i])] = 0;
@@ -131,6 +133,8 @@ static const struct {
 	{ "userfaultfd", true, DTC_TRAIT_EVENT },
 	{ "setns", false, DTC_TRAIT_NETNS },
 	{ "unshare", false, DTC_TRAIT_NETNS },
+	{ "recvmmsg", true, DTC_TRAIT_MESSAGES },
+	{ "sendmmsg", true, DTC_TRAIT_MESSAGES },
 };
 
 static uint16_t find_traits(const char *name)
@@ -244,6 +248,26 @@ static bool closes_on_exec(const struct dtc_event *event, uint16_t has)
 	return flags != DTC_ABSENT && (flags & CLOEXEC_FLAG);
 }
 
+/* AF_UNIX and AF_NETLINK (include/linux/socket.h): not the network's */
+static const char *name_family(uint8_t family)
+{
+	return family == 1 ? "unix socket" : family == 16 ? "netlink socket" : "socket";
+}
+
+/*
+ * Of a Unix socket or a stream the bytes count, and how many a call moved that returns a number of messages nothing
+ * tells.
+ */
+static bool has_messages(const DtcMachine *m, uint32_t index)
+{
+	const struct dtc_file *file = index == DTC_NONE ? NULL : DTC_AT(m->history->files, struct dtc_file, index);
+	if (!file)
+		return false;
+	if (file->flow_out != DTC_NONE)
+		return dtc_packets_get_flow(m->history->packets, file->flow_out)->protocol == DTC_PROTOCOL_UDP;
+	return file->peer == DTC_NONE && file->name != dtc_history_add_string(m->history, name_family(1));
+}
+
 static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
@@ -278,7 +302,6 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		.file = DTC_NONE,
 		.path = dtc_history_add_string(m->history, event->text[0]),
 		.fd = -1,
-		.kind = (uint8_t)kind,
 	};
 	call.closes_on_exec = closes_on_exec(event, has);
 	int64_t fd = event->v[DTC_CALL_FD];
@@ -286,6 +309,9 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.fd = (int32_t)fd;
 		call.file = dtc_machine_get_file(m, thread, fd);
 	}
+	if ((has & DTC_TRAIT_MESSAGES) && !has_messages(m, call.file))
+		kind = DTC_CALL_OTHER;
+	call.kind = (uint8_t)kind;
 	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_UADDR] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_UADDR];
 	else if (kind == DTC_CALL_FUTEX)
@@ -304,6 +330,8 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
 	else if (kind == DTC_CALL_REGISTER)
 		call.operation = event->v[DTC_CALL_OP] < 0 ? 0 : (uint8_t)event->v[DTC_CALL_OP];
+	else if (has & DTC_TRAIT_MESSAGES)
+		call.operation = DTC_COUNTS_MESSAGES;
 	else if (event->v[DTC_CALL_FAMILY] > 0 && event->v[DTC_CALL_FAMILY] <= UINT8_MAX)
 		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
 	if (call.file != DTC_NONE) {
@@ -324,12 +352,6 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	DTC_TASK(m, thread)->call = h->filling->calls->len;
 	DTC_TASK(m, thread)->traits = has;
 	dtc_table_append(h->filling->calls, &call);
-}
-
-/* AF_UNIX and AF_NETLINK (include/linux/socket.h): not the network's */
-static const char *name_family(uint8_t family)
-{
-	return family == 1 ? "unix socket" : family == 16 ? "netlink socket" : "socket";
 }
 
 /* What accept returns is of the kind that listens. */

@@ -44,7 +44,8 @@ static struct dtc_file *get_file(const DtcHistory *h, uint32_t file)
 
 static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)
 {
-	return call->kind == kind && call->result > 0 && call->end_ns != DTC_TIME_NONE;
+	return call->kind == kind && call->result > 0 && call->end_ns != DTC_TIME_NONE &&
+	       !dtc_call_counts_messages(call);
 }
 
 /* The next call from *at on that moved bytes in this direction. False behind the last one. */

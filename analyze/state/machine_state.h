@@ -68,6 +68,7 @@ enum dtc_call_trait {
 	DTC_TRAIT_SOCKET_PAIR = 1 << 7, /* likewise */
 	DTC_TRAIT_EVENT = 1 << 8,	/* makes another descriptor: eventfd, epoll_create, ... */
 	DTC_TRAIT_NETNS = 1 << 9,	/* may take its thread to another namespace */
+	DTC_TRAIT_MESSAGES = 1 << 10,	/* recvmmsg, sendmmsg: moves several, and returns how many */
 };
 
 /* The open interval of a thread, and what is pending. One per thread, beside history->threads. */

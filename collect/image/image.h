@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* Of the container and of all that is in it: a record that means something else is another version. */
-#define DTC_IMAGE_VERSION 15
+#define DTC_IMAGE_VERSION 16
 #define DTC_IMAGE_SUFFIX ".dtci"
 #define DTC_IMAGE_NAME_BYTES 24 /* of a section's name, with its NUL */
 

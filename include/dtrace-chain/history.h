@@ -151,7 +151,7 @@ struct dtc_call {
 	int64_t begin_ns;  /* entry; a call of which only the exit was seen has no record, but for ACCEPT: the exit */
 	int64_t end_ns;	   /* exit; DTC_TIME_NONE if it never returned in the trace */
 	int64_t result;	   /* DTC_ABSENT if not known */
-	uint64_t offset;   /* READ, PEEK, WRITE: bytes taken or given on this file before the call;
+	uint64_t offset;   /* READ, PEEK, WRITE: bytes (or messages) taken or given on this file before the call;
 			      POLL: what it returned, for dtc_history_get_ready */
 	uint64_t argument; /* FUTEX: uaddr; POLL: timeout in ms, DTC_TIMEOUT_UNKNOWN if the trace does not tell it;
 			      ACCEPT that succeeded: the file of the connection; FORK: flags; REGISTER: the file that
@@ -163,7 +163,7 @@ struct dtc_call {
 	int32_t fd;	     /* -1: none */
 	uint8_t kind;	     /* enum dtc_call_kind */
 	uint8_t operation;   /* FUTEX: the operation without its flags; REGISTER: EPOLL_CTL_ADD, ...; on sockets: the
-				address family; else 0 */
+				address family; DTC_COUNTS_MESSAGES; else 0 */
 	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
 	uint8_t spare;
 };
@@ -176,6 +176,19 @@ _Static_assert(sizeof(struct dtc_call) == 64, "made for each look at a call; a c
 static inline bool dtc_call_is_glance(const struct dtc_call *call)
 {
 	return call->kind == DTC_CALL_POLL && call->argument == 0 && call->result == 0;
+}
+
+/* recvmmsg, sendmmsg: the result is how many datagrams it took or gave. What these had of bytes is not told. */
+#define DTC_COUNTS_MESSAGES 0xff
+static inline bool dtc_call_counts_messages(const struct dtc_call *call)
+{
+	return call->operation == DTC_COUNTS_MESSAGES && (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE);
+}
+
+/* Bytes that a READ or WRITE which succeeded moved, as far as it tells. */
+static inline uint64_t dtc_call_get_bytes(const struct dtc_call *call)
+{
+	return dtc_call_counts_messages(call) ? 0 : (uint64_t)call->result;
 }
 
 /* Operations of a FUTEX, without their flags (include/uapi/linux/futex.h): those that are looked at. */

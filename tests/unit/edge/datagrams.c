@@ -48,17 +48,33 @@ static uint32_t call_at(const struct told *told, int tid, int64_t us)
 	return dtc_history_find_call(told->history, dtc_history_find_thread(told->history, tid, us * US), us * US);
 }
 
-/* The time of what a read took, in us; -1: it is not told. */
-static int64_t taken_us(const struct told *told, int tid, int64_t us)
+static struct dtc_datagram number_at(const struct told *told, int tid, int64_t us, uint32_t number)
 {
-	uint32_t packet = dtc_datagrams_find_taken(told->datagrams, call_at(told, tid, us));
+	return (struct dtc_datagram){ call_at(told, tid, us), number };
+}
+
+static struct dtc_datagram one_at(const struct told *told, int tid, int64_t us)
+{
+	return number_at(told, tid, us, 0);
+}
+
+/* The time of what a read took, of several with that number, in us; -1: it is not told. */
+static int64_t taken_of_us(const struct told *told, int tid, int64_t us, uint32_t number)
+{
+	const struct dtc_datagram wanted = number_at(told, tid, us, number);
+	uint32_t packet = dtc_datagrams_find_taken(told->datagrams, wanted);
 	if (packet == DTC_NONE)
 		return -1;
-	g_assert_cmpuint(dtc_datagrams_find_read(told->datagrams,
-						 dtc_history_copy_call(told->history, call_at(told, tid, us)).file,
-						 packet),
-			 ==, call_at(told, tid, us));
+	uint32_t file = dtc_history_copy_call(told->history, wanted.call).file;
+	const struct dtc_datagram read = dtc_datagrams_find_read(told->datagrams, file, packet);
+	g_assert_cmpuint(read.call, ==, wanted.call);
+	g_assert_cmpuint(read.number, ==, number);
 	return dtc_packets_get_time_ns(dtc_history_get_packets(told->history), packet) / US;
+}
+
+static int64_t taken_us(const struct told *told, int tid, int64_t us)
+{
+	return taken_of_us(told, tid, us, 0);
 }
 
 /* Two clients' questions lie in one socket: the first one came first, whoever wrote last before the read. */
@@ -82,17 +98,17 @@ static void test_queued(void)
 
 	uint32_t read = call_at(&t, SERVER, 40), write = call_at(&t, SERVER, 60);
 	uint32_t file = dtc_history_copy_call(t.history, read).file;
-	uint32_t peer = dtc_datagrams_find_peer(t.datagrams, read);
+	uint32_t peer = dtc_datagrams_find_peer(t.datagrams, one_at(&t, SERVER, 40));
 	g_assert_true(dtc_datagrams_has_peers(t.datagrams, file));
-	g_assert_cmpuint(peer, ==, dtc_datagrams_find_peer(t.datagrams, write));
-	g_assert_cmpuint(peer, !=, dtc_datagrams_find_peer(t.datagrams, call_at(&t, SERVER, 30)));
+	g_assert_cmpuint(peer, ==, dtc_datagrams_find_peer(t.datagrams, one_at(&t, SERVER, 60)));
+	g_assert_cmpuint(peer, !=, dtc_datagrams_find_peer(t.datagrams, one_at(&t, SERVER, 30)));
 	g_assert_cmpuint(dtc_datagrams_find_next(t.datagrams, file, peer, true, 40 * US), ==, write);
 	g_assert_cmpuint(dtc_datagrams_find_next(t.datagrams, file, peer, false, 15 * US), ==, read);
 	g_assert_cmpuint(dtc_datagrams_find_next(t.datagrams, file, peer, false, 41 * US), ==, DTC_NONE);
 	g_assert_cmpuint(dtc_datagrams_find_file(t.datagrams, peer, 20 * US), ==, file);
 
 	uint32_t ask = call_at(&t, CLIENT, 12), own = dtc_history_copy_call(t.history, ask).file;
-	peer = dtc_datagrams_find_peer(t.datagrams, ask);
+	peer = dtc_datagrams_find_peer(t.datagrams, one_at(&t, CLIENT, 12));
 	g_assert_false(dtc_datagrams_has_peers(t.datagrams, own));
 	g_assert_cmpuint(dtc_datagrams_find_asking(t.datagrams, own, peer, 60 * US), ==, ask);
 	clear(&t);
@@ -114,18 +130,19 @@ static void test_ways(void)
 	static const char *const names[] = { "n" };
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
 	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &t.history, clocks);
-	uint32_t file, read, write;
+	struct dtc_datagram read, write;
+	uint32_t file;
 	guint node = 77;
-	g_assert_true(dtc_links_find_datagram_read(links, 0, call_at(&t, CLIENT, 12), &node, &file, &read));
+	g_assert_true(dtc_links_find_datagram_read(links, 0, one_at(&t, CLIENT, 12), &node, &file, &read));
 	g_assert_cmpuint(node, ==, 0);
-	g_assert_cmpuint(read, ==, call_at(&t, SERVER, 40));
-	g_assert_cmpuint(file, ==, dtc_history_copy_call(t.history, read).file);
+	g_assert_cmpuint(read.call, ==, call_at(&t, SERVER, 40));
+	g_assert_cmpuint(file, ==, dtc_history_copy_call(t.history, read.call).file);
 	g_assert_true(dtc_links_find_datagram_write(links, 0, read, &node, &write));
-	g_assert_cmpuint(write, ==, call_at(&t, CLIENT, 12));
+	g_assert_cmpuint(write.call, ==, call_at(&t, CLIENT, 12));
 	/* nobody is seen to read the answer to the first one; the server has one question at a time */
-	g_assert_true(dtc_links_find_datagram_read(links, 0, call_at(&t, SERVER, 35), &node, &file, &read));
-	g_assert_cmpuint(read, ==, DTC_NONE);
-	g_assert_cmpuint(dtc_links_find_datagram_answer(links, 0, write), ==, call_at(&t, CLIENT, 70));
+	g_assert_true(dtc_links_find_datagram_read(links, 0, one_at(&t, SERVER, 35), &node, &file, &read));
+	g_assert_cmpuint(read.call, ==, DTC_NONE);
+	g_assert_cmpuint(dtc_links_find_datagram_answer(links, 0, write.call), ==, call_at(&t, CLIENT, 70));
 	clear(&t);
 }
 
@@ -230,6 +247,64 @@ static void test_shared_port(void)
 	clear(&t);
 }
 
+/* A call that moves several, in which these leave and come; what it returns is how many. */
+static void sends_to(struct story *s, int64_t us, uint32_t cpu, const uint16_t *ports, guint count)
+{
+	story_enter(s, us * US, cpu, "sendmmsg", FD);
+	for (guint i = 0; i < count; i++) {
+		struct dtc_headers h = story_datagram_headers(PORT, ports[i], 60);
+		story_packet(s, DTC_EVENT_NET_SEND, us * US + 100 + 50 * i, cpu, &h);
+		story_datagram_comes(s, us * US + 110 + 50 * i, cpu, PORT, ports[i], 60, NULL);
+	}
+	story_leave(s, (us + 1) * US, cpu, "sendmmsg", count);
+}
+
+static void takes_several(struct story *s, int64_t us, uint32_t cpu, int64_t result)
+{
+	story_enter(s, us * US, cpu, "recvmmsg", FD);
+	story_leave(s, (us + 1) * US, cpu, "recvmmsg", result);
+}
+
+/* One call takes what lies in the socket, whatever its length; the next one finds nothing. One call answers both. */
+static void test_several(void)
+{
+	static const uint16_t ports[] = { B, A };
+	struct told t;
+	begin(&t);
+	story_sends(&t.story, 10, 1, 5, A, PORT, 40, NULL);
+	story_sends(&t.story, 12, 1, 6, B, PORT, 44, NULL);
+	takes_several(&t.story, 30, 0, 2);
+	takes_several(&t.story, 32, 0, -EAGAIN);
+	sends_to(&t.story, 40, 0, ports, 2);
+	story_takes(&t.story, 50, 1, 5, 60);
+	story_takes(&t.story, 52, 1, 6, 60);
+	story_sends(&t.story, 60, 1, 5, A, PORT, 40, NULL);
+	takes_several(&t.story, 70, 0, 1);
+	end(&t);
+	g_assert_cmpint(taken_of_us(&t, SERVER, 30, 1), ==, 10);
+	g_assert_cmpint(taken_of_us(&t, SERVER, 30, 2), ==, 12);
+	g_assert_cmpint(taken_us(&t, SERVER, 32), ==, -1);
+	g_assert_cmpint(taken_us(&t, SERVER, 70), ==, 60);
+
+	static const char *const names[] = { "n" };
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &t.history, clocks);
+	struct dtc_datagram read, write;
+	uint32_t file;
+	guint node;
+	g_assert_true(dtc_links_find_datagram_read(links, 0, one_at(&t, CLIENT, 12), &node, &file, &read));
+	g_assert_cmpuint(read.call, ==, call_at(&t, SERVER, 30));
+	g_assert_cmpuint(read.number, ==, 2);
+	g_assert_true(dtc_links_find_datagram_read(links, 0, number_at(&t, SERVER, 40, 2), &node, &file, &read));
+	g_assert_cmpuint(read.call, ==, call_at(&t, CLIENT, 50));
+	g_assert_true(dtc_links_find_datagram_write(links, 0, one_at(&t, CLIENT, 52), &node, &write));
+	g_assert_cmpuint(write.call, ==, call_at(&t, SERVER, 40));
+	g_assert_cmpuint(write.number, ==, 1);
+	/* for which of the two it answers nothing but the peer tells */
+	g_assert_cmpuint(dtc_links_find_datagram_answer(links, 0, call_at(&t, CLIENT, 12)), ==, DTC_NONE);
+	clear(&t);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -238,5 +313,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/edge/datagrams/dropped", test_dropped);
 	g_test_add_func("/edge/datagrams/pool", test_pool);
 	g_test_add_func("/edge/datagrams/shared-port", test_shared_port);
+	g_test_add_func("/edge/datagrams/several", test_several);
 	return g_test_run();
 }

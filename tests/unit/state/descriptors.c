@@ -252,6 +252,44 @@ static void test_names(void)
 	story_clear(&s);
 }
 
+static const struct dtc_call *call_at(const struct story *s, int64_t t, struct dtc_call *place)
+{
+	uint32_t thread = dtc_history_find_thread(s->history, 10, t);
+	return dtc_history_get_call(s->history, dtc_history_find_call(s->history, thread, t), place);
+}
+
+/* What a call returns that moves several messages is how many; on a Unix socket bytes count, and are not told. */
+static void test_messages(void)
+{
+	static const struct {
+		const char *name;
+		enum dtc_call_kind kind;
+	} calls[] = { { "recvmmsg", DTC_CALL_READ },
+		      { "recvmmsg_time32", DTC_CALL_READ },
+		      { "recvmmsg_time64", DTC_CALL_READ },
+		      { "sendmmsg", DTC_CALL_WRITE } };
+	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+		struct story s;
+		struct dtc_call place;
+		int64_t t = 10;
+		story_begin(&s, "n");
+		story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+		call_with(&s, &t, "socket", -1, DTC_EVENT_SLOTS, 0, 3);
+		call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 1, 4);
+		int64_t inet = call_with(&s, &t, calls[i].name, 3, DTC_EVENT_SLOTS, 0, 2);
+		int64_t local = call_with(&s, &t, calls[i].name, 4, DTC_EVENT_SLOTS, 0, 2);
+		story_end(&s);
+		struct dtc_call call = *call_at(&s, inet, &place);
+		g_assert_cmpint(call.kind, ==, calls[i].kind);
+		g_assert_true(dtc_call_counts_messages(&call));
+		g_assert_cmpint((int64_t)dtc_call_get_bytes(&call), ==, 0);
+		call = *call_at(&s, local, &place);
+		g_assert_cmpint(call.kind, ==, DTC_CALL_OTHER);
+		g_assert_false(dtc_call_counts_messages(&call));
+		story_clear(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -261,5 +299,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/descriptors/shared-table", test_shared_table);
 	g_test_add_func("/descriptors/families", test_families);
 	g_test_add_func("/descriptors/names", test_names);
+	g_test_add_func("/descriptors/messages", test_messages);
 	return g_test_run();
 }
