@@ -135,6 +135,7 @@ static const struct {
 	{ "unshare", false, DTC_TRAIT_NETNS },
 	{ "recvmmsg", true, DTC_TRAIT_MESSAGES },
 	{ "sendmmsg", true, DTC_TRAIT_MESSAGES },
+	{ "splice", false, DTC_TRAIT_SPLICES },
 };
 
 static uint16_t find_traits(const char *name)
@@ -268,6 +269,27 @@ static bool has_messages(const DtcMachine *m, uint32_t index)
 	return file->peer == DTC_NONE && file->name != dtc_history_add_string(m->history, name_family(1));
 }
 
+static enum dtc_file_kind get_file_kind(const DtcMachine *m, uint32_t file)
+{
+	return file == DTC_NONE ? DTC_FILE_UNKNOWN : DTC_AT(m->history->files, struct dtc_file, file)->kind;
+}
+
+/* One of the two is a pipe, in which nobody but the thread itself looks: what it takes from, or gives, is the other. */
+static enum dtc_call_kind apply_splice(DtcMachine *m, const struct dtc_event *event, struct dtc_call *call)
+{
+	int64_t fd = event->v[DTC_CALL_FD2];
+	uint32_t out = fd < 0 || fd > INT32_MAX ? DTC_NONE : dtc_machine_get_file(m, call->thread, fd);
+	bool is_from_pipe = get_file_kind(m, call->file) == DTC_FILE_PIPE;
+	bool is_to_pipe = get_file_kind(m, out) == DTC_FILE_PIPE;
+	if (is_from_pipe == is_to_pipe)
+		return DTC_CALL_OTHER;
+	if (is_to_pipe)
+		return DTC_CALL_READ;
+	call->file = out;
+	call->fd = (int32_t)fd;
+	return DTC_CALL_WRITE;
+}
+
 static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
@@ -311,6 +333,8 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	}
 	if ((has & DTC_TRAIT_MESSAGES) && !has_messages(m, call.file))
 		kind = DTC_CALL_OTHER;
+	if (has & DTC_TRAIT_SPLICES)
+		kind = apply_splice(m, event, &call);
 	call.kind = (uint8_t)kind;
 	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_UADDR] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_UADDR];

@@ -123,8 +123,8 @@ _Static_assert(sizeof(struct dtc_wake) == 32, "made for each look at a wake, of 
 /* Kinds of system calls that the analysis tells apart. */
 enum dtc_call_kind {
 	DTC_CALL_OTHER,
-	DTC_CALL_READ,	/* read, recv*, pread, readv... : takes bytes from fd */
-	DTC_CALL_WRITE, /* write, send*, pwrite, writev, sendfile... */
+	DTC_CALL_READ,	/* read, recv*, pread, readv, splice from fd... : takes bytes from fd */
+	DTC_CALL_WRITE, /* write, send*, pwrite, writev, sendfile, splice to fd... */
 	DTC_CALL_ACCEPT,
 	DTC_CALL_CONNECT,
 	DTC_CALL_POLL, /* epoll_wait, poll, select and their kin: waits for several fds */

@@ -258,6 +258,35 @@ static const struct dtc_call *call_at(const struct story *s, int64_t t, struct d
 	return dtc_history_get_call(s->history, dtc_history_find_call(s->history, thread, t), place);
 }
 
+/* Between a pipe, which the thread itself fills and empties, and a socket: bytes of the socket, whichever it is. */
+static void test_splice(void)
+{
+	struct story s;
+	struct dtc_call place;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	make_pair(&s, &t, "pipe2", 0, 5, 6);
+	make_pair(&s, &t, "pipe2", 0, 7, 8);
+	call_with(&s, &t, "socket", -1, DTC_EVENT_SLOTS, 0, 3);
+	call_with(&s, &t, "socket", -1, DTC_EVENT_SLOTS, 0, 4);
+	int64_t in = call_with(&s, &t, "splice", 3, DTC_CALL_FD2, 6, 100);
+	int64_t out = call_with(&s, &t, "splice", 5, DTC_CALL_FD2, 4, 90);
+	int64_t on = call_with(&s, &t, "write", 4, DTC_EVENT_SLOTS, 0, 10);
+	int64_t pipes = call_with(&s, &t, "splice", 5, DTC_CALL_FD2, 8, 10);
+	story_end(&s);
+	struct dtc_call call = *call_at(&s, in, &place);
+	g_assert_cmpint(call.kind, ==, DTC_CALL_READ);
+	g_assert_cmpint(call.fd, ==, 3);
+	call = *call_at(&s, out, &place);
+	g_assert_cmpint(call.kind, ==, DTC_CALL_WRITE);
+	g_assert_cmpint(call.fd, ==, 4);
+	g_assert_cmpint((int64_t)call_at(&s, on, &place)->offset, ==, 90);
+	g_assert_cmpuint(find_file(&s, 10, on), ==, find_file(&s, 10, out));
+	g_assert_cmpint(call_at(&s, pipes, &place)->kind, ==, DTC_CALL_OTHER);
+	story_clear(&s);
+}
+
 /* What a call returns that moves several messages is how many; on a Unix socket bytes count, and are not told. */
 static void test_messages(void)
 {
@@ -299,6 +328,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/descriptors/shared-table", test_shared_table);
 	g_test_add_func("/descriptors/families", test_families);
 	g_test_add_func("/descriptors/names", test_names);
+	g_test_add_func("/descriptors/splice", test_splice);
 	g_test_add_func("/descriptors/messages", test_messages);
 	return g_test_run();
 }
