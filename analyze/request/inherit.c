@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/inherit.h"
 
+#include "analyze/request/give_back.h"
 #include "analyze/request/lock_words.h"
 #include "analyze/request/told.h"
 
@@ -51,7 +52,7 @@ static bool look(const DtcHistory *h, const DtcLockWords *locks, const struct dt
 	if (sleep == DTC_NONE)
 		return false;
 	const struct dtc_call call = dtc_history_copy_call(h, sleep);
-	if (dtc_lock_words_has_waited(locks, wake->thread, &call))
+	if (dtc_lock_words_is_handed(locks, wake->thread, &call))
 		return false;
 	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns,
 					   find_end_ns(h, locks, wake->target, sleep + 1, &call), false };
@@ -86,6 +87,9 @@ struct pieces {
 	const DtcHistory *history;
 	const DtcLockWords *locks;
 	GHashTable *open; /* thread -> struct piece */
+	GArray *backs;	  /* struct dtc_given_back */
+	guint next_back;
+	GHashTable *since; /* thread -> int64_t: it gave a piece back, or was woken by one of its process; node time */
 };
 
 /*
@@ -152,6 +156,64 @@ static const struct dtc_served *find_span_at_birth(const struct pieces *pieces, 
 	return find_span(pieces->serving, pieces->node, wake->thread, born->begin_ns);
 }
 
+static void note_since(struct pieces *pieces, uint32_t thread, int64_t at_ns)
+{
+	g_hash_table_replace(pieces->since, GUINT_TO_POINTER(thread), g_memdup2(&at_ns, sizeof(at_ns)));
+}
+
+/*
+ * A piece of work ends: what the thread did since it gave back the one before, or was woken, was for whose request this
+ * one is.
+ */
+static void end_piece(struct pieces *pieces, const struct dtc_given_back *back)
+{
+	struct piece *piece = g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(back->thread));
+	if (piece && back->at_ns >= piece->handed.begin_ns && back->at_ns < piece->handed.end_ns) {
+		if (piece->request != back->request)
+			return;
+		dtc_serving_end_inherited(pieces->serving, pieces->node, &piece->handed, back->at_ns);
+		piece->handed.end_ns = back->at_ns;
+		piece->told_ns = back->at_ns;
+	} else {
+		const int64_t *since = g_hash_table_lookup(pieces->since, GUINT_TO_POINTER(back->thread));
+		const struct dtc_handed handed = { back->target, back->thread,
+						   since ? MAX(*since, back->since_ns) : back->since_ns, back->at_ns,
+						   true };
+		if (handed.end_ns > handed.begin_ns)
+			hand_over(pieces, &handed, back->request);
+	}
+	note_since(pieces, back->thread, back->at_ns);
+}
+
+/* Those that ended by a time, from the next one on. */
+static void end_pieces(struct pieces *pieces, int64_t until_ns)
+{
+	for (; pieces->next_back < pieces->backs->len; pieces->next_back++) {
+		const struct dtc_given_back *back =
+			&g_array_index(pieces->backs, struct dtc_given_back, pieces->next_back);
+		if (back->at_ns > until_ns)
+			break;
+		end_piece(pieces, back);
+	}
+}
+
+/*
+ * Whether with a wake its target may take up something else: it slept on a futex, and is not handed a lock; or until
+ * somebody had something for it whom it had not made for its own piece.
+ */
+static bool may_begin(const DtcHistory *h, const DtcLockWords *locks, const struct dtc_wake *wake)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *v =
+		wake->is_inferred ? NULL : dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
+	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE)
+		return false;
+	const struct dtc_call call = dtc_history_copy_call(h, v->call);
+	if (call.kind == DTC_CALL_READ || call.kind == DTC_CALL_POLL)
+		return dtc_history_get_thread(h, wake->thread)->parent != wake->target;
+	return dtc_lock_words_find_wait(h, wake) != DTC_NONE && !dtc_lock_words_is_handed(locks, wake->thread, &call);
+}
+
 static void look_at_wake(struct pieces *pieces, uint32_t index)
 {
 	const DtcHistory *h = pieces->history;
@@ -163,10 +225,13 @@ static void look_at_wake(struct pieces *pieces, uint32_t index)
 	if (piece && wake->waking_ns >= piece->handed.begin_ns && wake->waking_ns <= piece->handed.end_ns &&
 	    is_same_process(h, wake->thread, wake->target))
 		piece->told_ns = wake->waking_ns;
+	end_pieces(pieces, wake->waking_ns);
 	const struct dtc_served *span = find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
 	struct dtc_handed handed;
 	if (span && look(h, pieces->locks, wake, &handed))
 		hand_over(pieces, &handed, span->request);
+	if (may_begin(h, pieces->locks, wake))
+		note_since(pieces, wake->target, wake->waking_ns);
 	/* who is told may have been told by one that was handed it: a queue's thread writes to the pipe */
 	span = find_span_at_birth(pieces, wake);
 	if (!span)
@@ -183,15 +248,56 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 			continue;
 		g_autoptr(GHashTable) open = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 		g_autoptr(DtcLockWords) locks = dtc_lock_words_new(h);
-		struct pieces pieces = { serving, node, h, locks, open };
+		g_autoptr(GHashTable) since = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+		g_autoptr(GArray) backs = dtc_give_back_list(serving, node, h, locks);
+		struct pieces pieces = { serving, node, h, locks, open, backs, 0, since };
 		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 			look_at_birth(&pieces, i);
 		for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)
 			look_at_wake(&pieces, i);
+		end_pieces(&pieces, INT64_MAX);
 		GHashTableIter iter;
 		gpointer piece;
 		g_hash_table_iter_init(&iter, open);
 		while (g_hash_table_iter_next(&iter, NULL, &piece))
 			close_piece(&pieces, piece);
+	}
+}
+
+/* When a thread was gone for good, but for what its parent takes of it; node time. */
+static int64_t find_exit_ns(const DtcHistory *h, uint32_t id)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(h, id);
+	struct dtc_interval place;
+	const struct dtc_interval *last = dtc_history_find_interval_before(h, id, thread->end_ns, &place);
+	return last && last->state == DTC_STATE_EXITED ? last->begin_ns : thread->end_ns;
+}
+
+/*
+ * A process that a thread at work for a request makes, and that ends before the thread is done with that, works for it
+ * all its life: a command that is run. One that outlives it may be a worker of others'.
+ */
+static void look_at_child(DtcServing *serving, guint node, const DtcHistory *h, uint32_t id)
+{
+	const struct dtc_thread *child = dtc_history_get_thread(h, id);
+	int64_t ended_ns = find_exit_ns(h, id);
+	if (child->parent == DTC_NONE || is_same_process(h, child->parent, id) || child->is_kernel ||
+	    child->begin_ns <= dtc_history_get_begin_ns(h))
+		return;
+	const struct dtc_served *span = dtc_serving_find_span(serving, node, child->parent, child->begin_ns);
+	guint served;
+	dtc_serving_get(serving, node, id, &served);
+	if (!span || span->leads || served || ended_ns > span->end_ns)
+		return;
+	const struct dtc_handed handed = { child->parent, id, child->begin_ns, ended_ns, true };
+	dtc_serving_add_inherited(serving, node, &handed, span->request);
+}
+
+void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links)
+{
+	for (guint node = 0; node < dtc_links_get_node_count(links); node++) {
+		const DtcHistory *h = dtc_links_get_history(links, node);
+		for (uint32_t i = 0; h && i < dtc_history_get_thread_count(h); i++)
+			look_at_child(serving, node, h, i);
 	}
 }

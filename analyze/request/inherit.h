@@ -7,8 +7,11 @@
  * with Python's, threads of an executor beside a busy loop had been at whatever the loop did last. What it may take up
  * by itself in between is not seen. So does a thread that is made for a piece of work, until it first sleeps, and a
  * worker process that is told what to do (told.h), also by a thread that inherits: a queue's writes to the pipe. One
- * whose calls tell for whom it works was told besides, for where they do not. What woke another thread of the process
- * last before it was done is a piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes nobody.
+ * whose calls tell for whom it works was told besides, for where they do not. A piece ends, too, when the thread wakes
+ * who waits for it, and that one's request tells what a piece was for which nobody had woken the thread (give_back.h).
+ * A process that a thread at work makes and waits for, a command, works for the same. What woke another thread of the
+ * process last before it was done is a piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes
+ * nobody.
  */
 #pragma once
 
@@ -20,15 +23,21 @@ struct dtc_handed {
 	uint32_t thread;
 	int64_t begin_ns;
 	int64_t end_ns;
-	bool is_told; /* by another process (told.h) */
+	bool is_told; /* by another process (told.h), or it is by the end that it is known (give_back.h) */
 };
 
 /* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
  * order. */
 void dtc_inherit(DtcServing *serving, const DtcLinks *links);
+/* Then the processes that threads made and waited for while they were at work. */
+void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links);
 
-/* In serving.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
+/* In serving_inherited.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);
 /* The piece is one that somebody waited for: then the thread last woke one of its process. */
 void dtc_serving_add_done(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request,
 			  int64_t told_ns);
+/* What it was given last is done at a time (node time), and no more is known of what the thread does next. */
+void dtc_serving_end_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, int64_t at_ns);
+/* Whether the next that a thread writes to anybody after a time (node time) is for a request. */
+bool dtc_serving_goes_on(const DtcServing *serving, guint node, uint32_t thread, guint request, int64_t at_ns);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/lock_words.h"
 
+/* Where all but one of so many wakes, or more, are by whom the sleeper had woken at a lock, it is of the lock. */
+#define TAKES_OF 4
+
 /* Somebody, or a process, at a futex. */
 struct at {
 	uint64_t word;
@@ -11,6 +14,7 @@ struct DtcLockWords {
 	const DtcHistory *history;
 	GHashTable *waited; /* struct at: threads that others woke there */
 	GHashTable *locks;  /* struct at: processes */
+	GHashTable *takes;  /* struct at: processes; where who hands on a lock sleeps until it was taken */
 };
 
 static guint at_hash(gconstpointer data)
@@ -56,6 +60,64 @@ uint32_t dtc_lock_words_find_wait(const DtcHistory *h, const struct dtc_wake *wa
 	return dtc_call_is_futex_wait(dtc_history_get_call(h, v->call, &call_place)) ? v->call : DTC_NONE;
 }
 
+/* Who gave a thread a lock last, and when; node time. */
+struct given {
+	uint32_t by;
+	int64_t at_ns;
+};
+
+/* Wakes at a futex. */
+struct wakes {
+	guint count;
+	guint takes; /* by whom the sleeper had woken at a lock before */
+};
+
+static void count_wake(GHashTable *counts, struct at at, bool takes)
+{
+	struct wakes *wakes = g_hash_table_lookup(counts, &at);
+	if (!wakes) {
+		wakes = g_new0(struct wakes, 1);
+		g_hash_table_insert(counts, g_memdup2(&at, sizeof(at)), wakes);
+	}
+	wakes->count++;
+	wakes->takes += takes;
+}
+
+/*
+ * Who hands a lock on may sleep until the other one has it, at another futex (Python's, whose holder gives it up as
+ * others want it, and would else be the first to have it again): there a sleeper is woken by whom it had woken at the
+ * lock before; but for now and then, when a timer had just done that.
+ */
+static void find_takes(DtcLockWords *words)
+{
+	const DtcHistory *h = words->history;
+	g_autoptr(GHashTable) given = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	g_autoptr(GHashTable) counts = g_hash_table_new_full(at_hash, at_equal, g_free, g_free);
+	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++) {
+		const struct dtc_wake wake = dtc_history_copy_wake(h, i);
+		uint32_t wait = dtc_lock_words_find_wait(h, &wake);
+		if (wait == DTC_NONE)
+			continue;
+		const struct dtc_call call = dtc_history_copy_call(h, wait);
+		const struct at at = make_at(&call, (uint32_t)dtc_history_get_thread(h, wake.target)->pid);
+		if (g_hash_table_contains(words->locks, &at)) {
+			const struct given by = { wake.thread, wake.waking_ns };
+			g_hash_table_replace(given, GUINT_TO_POINTER(wake.target), g_memdup2(&by, sizeof(by)));
+			continue;
+		}
+		const struct given *last = g_hash_table_lookup(given, GUINT_TO_POINTER(wake.thread));
+		count_wake(counts, at, last && last->by == wake.target && last->at_ns <= call.begin_ns);
+	}
+	GHashTableIter iter;
+	gpointer key, value;
+	g_hash_table_iter_init(&iter, counts);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		const struct wakes *wakes = value;
+		if (wakes->takes * TAKES_OF >= wakes->count * (TAKES_OF - 1) && wakes->takes)
+			add(words->takes, *(const struct at *)key);
+	}
+}
+
 DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
 {
 	DtcLockWords *words = g_new0(DtcLockWords, 1);
@@ -63,6 +125,7 @@ DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
 	words->history = h;
 	words->waited = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
 	words->locks = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
+	words->takes = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++) {
 		struct dtc_wake wake_place;
 		struct dtc_call call_place;
@@ -84,6 +147,7 @@ DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
 		at.who = (uint32_t)dtc_history_get_thread(h, at.who)->pid;
 		add(words->locks, at);
 	}
+	find_takes(words);
 	return words;
 }
 
@@ -91,17 +155,19 @@ void dtc_lock_words_free(DtcLockWords *words)
 {
 	g_hash_table_unref(words->waited);
 	g_hash_table_unref(words->locks);
+	g_hash_table_unref(words->takes);
 	g_free(words);
 }
 
-bool dtc_lock_words_has_waited(const DtcLockWords *words, uint32_t thread, const struct dtc_call *call)
+bool dtc_lock_words_is_handed(const DtcLockWords *words, uint32_t waker, const struct dtc_call *call)
 {
-	const struct at at = make_at(call, thread);
-	return g_hash_table_contains(words->waited, &at);
+	const struct at at = make_at(call, waker);
+	const struct at of = make_at(call, (uint32_t)dtc_history_get_thread(words->history, call->thread)->pid);
+	return g_hash_table_contains(words->waited, &at) || g_hash_table_contains(words->takes, &of);
 }
 
 bool dtc_lock_words_is_lock(const DtcLockWords *words, const struct dtc_call *call)
 {
 	const struct at at = make_at(call, (uint32_t)dtc_history_get_thread(words->history, call->thread)->pid);
-	return g_hash_table_contains(words->locks, &at);
+	return g_hash_table_contains(words->locks, &at) || g_hash_table_contains(words->takes, &at);
 }

@@ -19,7 +19,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLockWords, dtc_lock_words_free)
 bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b);
 /* The futex wait in which a wake of a thread of its process woke its target, or DTC_NONE. */
 uint32_t dtc_lock_words_find_wait(const DtcHistory *history, const struct dtc_wake *wake);
-/* Whether another one of its process ever ended a wait of a thread where a futex call waits. */
-bool dtc_lock_words_has_waited(const DtcLockWords *words, uint32_t thread, const struct dtc_call *call);
-/* Whether anybody who ever waited where a futex call waits ended a wait of another one there. */
+/*
+ * Whether a thread that ends the wait of another one of its process in a futex call hands a lock on: it ever waited
+ * there itself; or tells that it has the lock which that one had handed on: who sleeps there is always woken by whom it
+ * had woken at a lock before.
+ */
+bool dtc_lock_words_is_handed(const DtcLockWords *words, uint32_t waker, const struct dtc_call *call);
+/*
+ * Whether anybody who ever waited where a futex call waits ended a wait of another one there; or it is where who hands
+ * a lock on sleeps until the other one has it.
+ */
 bool dtc_lock_words_is_lock(const DtcLockWords *words, const struct dtc_call *call);

@@ -98,6 +98,10 @@ struct DtcServing {
 void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,
 		     int64_t *end_ns);
 
+/* NULL: there is none. Borrowed. */
+struct worker *dtc_serving_find_worker(const DtcServing *serving, guint node, uint32_t thread);
+/* A thread whose own calls tell works for whom it was told to work for where they do not. */
+void dtc_serving_merge_told(struct worker *worker);
 /* Of a thread that has none yet. Borrowed. */
 struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t thread);
 
