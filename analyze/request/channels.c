@@ -131,6 +131,11 @@ guint dtc_channel_get_asked(const struct dtc_channel *c, guint index)
 	return g_array_index(c->asked, guint, index);
 }
 
+bool dtc_channel_is_mixed(const struct dtc_channel *c)
+{
+	return c->in_flight && dtc_in_flight_is_mixed(c->in_flight);
+}
+
 bool dtc_channel_is_shared(const struct dtc_channel *c)
 {
 	return dtc_channel_count_asked(c) > 1;

@@ -44,5 +44,7 @@ void dtc_channel_end_asked(const struct dtc_channel *c, guint request);
 bool dtc_channel_has_asked(const struct dtc_channel *c, guint request);
 guint dtc_channel_count_asked(const struct dtc_channel *c);
 guint dtc_channel_get_asked(const struct dtc_channel *c, guint index);
+/* Of several datagrams any may be answered next. */
+bool dtc_channel_is_mixed(const struct dtc_channel *c);
 /* Several wait for their answers on it. */
 bool dtc_channel_is_shared(const struct dtc_channel *c);

@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One thread's calls, in time order. */
-#include "analyze/request/serving_build.h"
+#include "analyze/request/serving_scan_build.h"
 
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/begun.h"
-#include "analyze/request/channels.h"
 #include "analyze/request/next_act.h"
-#include "analyze/request/questions.h"
-#include "analyze/request/turn_order.h"
 #include "analyze/request/woken.h"
 
 #include <dtrace-chain/bisect.h>
-
-#define NOBODY G_MAXUINT /* a pause: the next call tells */
-
-/* A call that moved bytes of a connection, or what it moved of one of the streams of that. */
-struct moved {
-	const struct dtc_call *call;
-	uint32_t id;
-	const struct mark *mark; /* NULL: none */
-	uint32_t channel;	 /* the file, or what stands for the stream */
-	uint32_t stream;	 /* 0: the connection has none */
-	uint32_t skip;		 /* bytes of the call before its first one */
-	uint32_t number;	 /* of several datagrams of the call; 0: there is one */
-};
 
 /* Marks that are looked at for the next write of what is in a thread's hands. */
 #define TURN_MARKS 64
@@ -33,32 +17,6 @@ struct moved {
 struct asked_room {
 	guint request;
 	guint other; /* as of a span */
-};
-
-struct scan {
-	DtcServing *serving;
-	struct worker *worker;
-	const DtcHistory *history;
-	DtcChannels *channels;	 /* by channel */
-	DtcQuestions *questions; /* open: those that this thread will answer */
-	guint current;		 /* request, NOBODY or STRANGER */
-	guint other;		 /* as of a span */
-	int64_t since_ns;
-	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
-	bool is_turn_mixed; /* of several requests */
-	bool is_at_once;    /* with one call: nothing tells for which of these it acts first */
-	bool is_put_off;    /* it has read all that there was before it acts: it looked for more since its last read */
-	struct dtc_turn_order order;
-	GHashTable
-		*twins;	  /* request -> the one that was taken instead of it + 1, of two that could not be told apart */
-	int64_t woken_ns; /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
-	GHashTable *asked_room;	     /* file -> struct asked_room */
-	uint32_t read_file;	     /* the last one that was read in this turn; DTC_NONE: none */
-	bool is_handed_on;	     /* what was read there was written to others since */
-	GArray *in_hand;	     /* guint: requests of which the last read brought messages, if several */
-	const struct dtc_call *call; /* that is looked at */
-	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
-	bool is_last;
 };
 
 /* A call that answers in several streams is the first one's. */
@@ -108,12 +66,6 @@ static void become(struct scan *scan, guint request, guint other, int64_t at_ns)
 	scan->current = request;
 	scan->other = other;
 	scan->since_ns = at_ns;
-}
-
-/* Which question of several is meant nothing tells. */
-static bool is_mixed(const struct dtc_channel *c)
-{
-	return c->in_flight && dtc_in_flight_is_mixed(c->in_flight);
 }
 
 static struct dtc_channel *get_connection(struct scan *scan, uint32_t file, uint32_t channel, uint32_t stream,
@@ -182,7 +134,7 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 	}
 	const struct dtc_channel *c =
 		dtc_questions_get_only(scan->questions, &channel) ? dtc_channels_find(scan->channels, channel) : NULL;
-	if (!c || dtc_channel_is_shared(c) || is_mixed(c)) {
+	if (!c || dtc_channel_is_shared(c) || dtc_channel_is_mixed(c)) {
 		pause(scan, call->begin_ns);
 		return;
 	}
@@ -258,31 +210,6 @@ static void note_question(const struct scan *scan, struct dtc_channel *c, guint 
 	dtc_channel_add_asked(c, request);
 }
 
-/* The open question that an answer, to which a call at a time leads, is for: its request, or STRANGER. */
-static guint find_led_to(struct scan *scan, int64_t at_ns, uint32_t answer)
-{
-	if (answer == DTC_NONE)
-		return STRANGER;
-	uint32_t file = dtc_history_copy_call(scan->history, answer).file, channel = file, stream = 0;
-	struct dtc_streams streams;
-	dtc_streams_look(scan->serving->links, scan->worker->node, answer, &streams);
-	if (streams.is_known) {
-		if (streams.count != 1)
-			return STRANGER;
-		stream = streams.streams[0];
-		channel = dtc_channels_get_number(scan->channels, file, stream);
-	}
-	if (!dtc_questions_is_open(scan->questions, channel))
-		return STRANGER;
-	const struct dtc_channel *c = dtc_channels_find(scan->channels, channel);
-
-	if (is_mixed(c)) /* that it answers one of them is all that is known */
-		return STRANGER;
-	/* a stream has one answer, and on any other connection it is the next one */
-	bool is_its = stream || find_next(scan, file, 0, true, at_ns) == answer;
-	return is_its ? c->request : STRANGER;
-}
-
 static bool is_unanswered(gconstpointer data, guint request)
 {
 	const struct scan *scan = data;
@@ -298,7 +225,7 @@ static guint find_taken_for(struct scan *scan, const struct moved *read)
 {
 	uint32_t answer =
 		read->number ? DTC_NONE : dtc_next_act_find_led_to(scan->serving->links, scan->worker->node, read->id);
-	guint request = find_led_to(scan, read->call->begin_ns, answer);
+	guint request = dtc_scan_find_led_to(scan, read->call->begin_ns, answer);
 	const struct message message = {
 		.node = scan->worker->node, .call = read->id, .request = request, .other = DTC_NO_REQUEST
 	};
@@ -318,7 +245,7 @@ static void tell_answered(struct scan *scan, struct dtc_channel *c, const struct
 	if (moved->mark) {
 		c->request = moved->mark->request;
 		c->other = moved->mark->other;
-	} else if (is_mixed(c)) {
+	} else if (dtc_channel_is_mixed(c)) {
 		c->request = c->is_server ? STRANGER : find_taken_for(scan, moved);
 		c->other = DTC_NO_REQUEST;
 		c->by_order = c->request < STRANGER;
@@ -405,70 +332,6 @@ static void note_owned(struct scan *scan, const struct dtc_channel *c, uint32_t 
 	g_array_append_val(scan->serving->askings, asking);
 }
 
-/* A question to others: when it is asked, and when the thread has read the answer. */
-struct asked {
-	const struct scan *scan;
-	int64_t at_ns;
-	int64_t answered_ns; /* INT64_MIN: it has not */
-};
-
-static struct asked get_asked(const struct scan *scan, const struct moved *write)
-{
-	uint32_t answer = find_next(scan, write->call->file, write->stream, false, write->call->begin_ns);
-
-	return (struct asked){ scan, write->call->begin_ns,
-			       answer == DTC_NONE ? INT64_MIN : dtc_history_copy_call(scan->history, answer).end_ns };
-}
-
-/*
- * Whether what a thread asks others may be for a request: not if the answer comes after the request's own. It is
- * another one that got a pooled connection in the turn in which this request gave it back.
- */
-static bool may_be_for(gconstpointer data, guint request)
-{
-	const struct asked *asked = data;
-	const struct worker *worker = asked->scan->worker;
-	int64_t last_ns = MAX(asked->at_ns, asked->answered_ns), begin_ns = asked->at_ns, end_ns = last_ns;
-
-	dtc_serving_cut(asked->scan->serving, request, worker->node, worker->thread, &begin_ns, &end_ns);
-	return begin_ns == asked->at_ns && end_ns == last_ns;
-}
-
-/*
- * For whom a thread asks others, where what it read last does not tell: what the answer leads to, the order in which it
- * read, or, for a connection that another request gave back, who waits longest of those whose questions are open and
- * that wait for nobody yet. The other one is set where two of these disagree, or where a second request stands in the
- * same row: then nothing tells for which of the two it was.
- */
-static guint find_asker(struct scan *scan, const struct dtc_channel *c, const struct asked *asked,
-			const struct dtc_call *write, uint32_t id, guint *ret_other)
-{
-	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
-	guint led_to = find_led_to(scan, write->begin_ns, answer), first = STRANGER, other;
-
-	if (scan->is_put_off)
-		first = dtc_turn_order_get(&scan->order, STRANGER);
-	if (first < STRANGER && !may_be_for(asked, first))
-		first = STRANGER;
-	if (led_to < STRANGER && may_be_for(asked, led_to)) {
-		if (!c->in_flight && first < STRANGER && first != led_to && dtc_questions_waits(scan->questions, first))
-			*ret_other = first;
-		return led_to;
-	}
-	if (first < STRANGER)
-		other = dtc_turn_order_get_next(&scan->order, first, STRANGER);
-	else if (c->answered)
-		first = dtc_questions_find_longest(scan->questions, may_be_for, asked, &other);
-	else
-		return STRANGER;
-	guint twin = GPOINTER_TO_UINT(g_hash_table_lookup(scan->twins, GUINT_TO_POINTER(first)));
-	if (other < STRANGER && dtc_questions_waits(scan->questions, other) && may_be_for(asked, other))
-		*ret_other = other;
-	else if (twin && may_be_for(asked, twin - 1)) /* then this one may be that one's */
-		*ret_other = twin - 1;
-	return first;
-}
-
 /* The request that the thread sends itself: whatever else it asks is not for that. h2load has many open at once. */
 static bool is_its_own(const struct scan *scan, guint request)
 {
@@ -487,10 +350,12 @@ static void scan_question(struct scan *scan, struct dtc_channel *c, const struct
 		become(scan, c->request, c->other, call->begin_ns);
 		return;
 	}
-	if (c->is_new || (scan->current == NOBODY && !c->answered && !is_mixed(c))) /* it had to be waited for */
+	if (c->is_new ||
+	    (scan->current == NOBODY && !c->answered && !dtc_channel_is_mixed(c))) /* it had to be waited for */
 		become(scan, c->request, c->other, call->begin_ns);
-	const struct asked asked = get_asked(scan, moved);
-	if (scan->current < STRANGER && (!may_be_for(&asked, scan->current) || is_its_own(scan, scan->current))) {
+	const struct asked asked = dtc_scan_get_asked(scan, moved);
+	if (scan->current < STRANGER &&
+	    (!dtc_scan_may_be_for(&asked, scan->current) || is_its_own(scan, scan->current))) {
 		become(scan, STRANGER, DTC_NO_REQUEST, call->begin_ns);
 		c->is_new = false;
 	}
@@ -500,7 +365,7 @@ static void scan_question(struct scan *scan, struct dtc_channel *c, const struct
 	if (scan->current < STRANGER && !is_next)
 		return;
 	c->other = DTC_NO_REQUEST;
-	guint asker = find_asker(scan, c, &asked, call, moved->id, &c->other);
+	guint asker = dtc_scan_find_asker(scan, c, &asked, moved, &c->other);
 	c->by_order = asker < STRANGER;
 	g_hash_table_remove(scan->twins, GUINT_TO_POINTER(asker));
 	if (c->other != DTC_NO_REQUEST)
