@@ -84,6 +84,7 @@ DtcServing *dtc_serving_new(const DtcLinks *links)
 	serving->workers = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, worker_free);
 	serving->order = g_ptr_array_new();
 	serving->marked = g_hash_table_new_full(marked_hash, marked_equal, g_free, NULL);
+	serving->unanswered = dtc_unanswered_new(links);
 	serving->lives = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
@@ -100,6 +101,7 @@ void dtc_serving_free(DtcServing *serving)
 	g_ptr_array_unref(serving->order);
 	g_hash_table_unref(serving->workers);
 	g_hash_table_unref(serving->marked);
+	dtc_unanswered_free(serving->unanswered);
 	g_hash_table_unref(serving->lives);
 	g_hash_table_unref(serving->ends);
 	g_array_unref(serving->messages);
@@ -190,29 +192,54 @@ static struct worker *get_scanned(DtcServing *serving, guint node, uint32_t thre
 	return worker;
 }
 
-/* True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. */
+static gpointer pack(const struct mark *mark)
+{
+	return GSIZE_TO_POINTER((gsize)mark->request << 2 | mark->role);
+}
+
+/*
+ * True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. But
+ * who said it may correct it.
+ */
 static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark)
 {
 	const struct marked marked = { node, mark->call, mark->stream, mark->upto };
 	const struct marked whole = { node, mark->call, mark->stream, 0 }; /* a capture tells of it */
-	uint32_t call = mark->call;
+	gpointer known;
 
-	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked) ||
-	    g_hash_table_contains(serving->marked, &whole))
+	if (mark->call == DTC_NONE)
 		return false;
-	uint32_t thread = dtc_history_copy_call(get_history(serving, node), call).thread;
+	bool is_known = g_hash_table_lookup_extended(serving->marked, &marked, NULL, &known);
+	if (is_known ? known == pack(mark) : g_hash_table_contains(serving->marked, &whole))
+		return false;
+	uint32_t thread = dtc_history_copy_call(get_history(serving, node), mark->call).thread;
 	struct worker *worker = get_scanned(serving, node, thread);
-	g_array_append_vals(worker->marks, mark, 1);
+	if (is_known && !dtc_serving_correct(serving, node, worker, mark))
+		return false;
+	if (!is_known)
+		g_array_append_vals(worker->marks, mark, 1);
 	worker->is_dirty = true;
-	g_hash_table_add(serving->marked, g_memdup2(&marked, sizeof(marked)));
+	g_hash_table_insert(serving->marked, g_memdup2(&marked, sizeof(marked)), pack(mark));
 	return true;
+}
+
+static struct mark get_mark(const struct message *message, uint32_t call)
+{
+	return (struct mark){ .call = call,
+			      .request = message->request,
+			      .other = message->other,
+			      .from_node = message->node,
+			      .from = message->call };
 }
 
 static void add_mark(DtcServing *serving, guint node, uint32_t call, uint32_t stream, guint request, bool ends)
 {
-	const struct mark mark = {
-		.call = call, .stream = stream, .request = request, .other = DTC_NO_REQUEST, .ends = ends
-	};
+	const struct mark mark = { .call = call,
+				   .stream = stream,
+				   .request = request,
+				   .other = DTC_NO_REQUEST,
+				   .ends = ends,
+				   .from = DTC_NONE };
 
 	add_mark_of(serving, node, &mark);
 }
@@ -386,10 +413,9 @@ static void deliver_opened(DtcServing *serving, const struct message *message, c
 		if (first == DTC_NONE)
 			continue;
 		const struct dtc_call call = dtc_history_copy_call(h, first);
+		const struct mark mark = get_mark(message, first);
 		if (call.offset == 0 && call.thread != connect->thread)
-			add_mark_of(
-				serving, message->node,
-				&(struct mark){ .call = first, .request = message->request, .other = message->other });
+			add_mark_of(serving, message->node, &mark);
 	}
 }
 
@@ -429,8 +455,8 @@ static void deliver_untraced(DtcServing *serving, const struct message *message,
 		    (asked.thread != write->thread || !is_one_question(h, before, message->call)))
 			return;
 	}
-	add_mark_of(serving, message->node,
-		    &(struct mark){ .call = read, .request = message->request, .other = message->other });
+	const struct mark mark = get_mark(message, read);
+	add_mark_of(serving, message->node, &mark);
 }
 
 /*
@@ -470,28 +496,28 @@ static void pass_on(DtcServing *serving, const struct message *message, const st
 		return;
 	dtc_passed_on_find(serving->links, node, reader, source->base_out + (uint32_t)write->offset,
 			   (uint32_t)write->result, writes);
-	for (guint i = 0; i < writes->len; i++)
-		add_mark_of(serving, node,
-			    &(struct mark){ .call = g_array_index(writes, uint32_t, i),
-					    .request = message->request,
-					    .other = message->other,
-					    .is_passed_on = true });
+	for (guint i = 0; i < writes->len; i++) {
+		struct mark mark = get_mark(message, g_array_index(writes, uint32_t, i));
+		mark.is_passed_on = true;
+		add_mark_of(serving, node, &mark);
+	}
 }
 
 /* What was read at the other end; of a stream, if its numbers are the same there. False: the call had a mark. */
 static bool mark_read(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader,
 		      uint32_t stream, uint32_t upto)
 {
-	const struct mark mark = { .call = reader,
-				   .stream = stream,
-				   .upto = upto,
-				   .request = message->request,
-				   .other = message->other,
-				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };
+	struct mark mark = get_mark(message, reader);
+	mark.stream = stream;
+	mark.upto = upto;
+	mark.by_bytes = message->by_bytes;
+	mark.role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION;
 	if (!add_mark_of(serving, node, &mark))
 		return false;
-	if (!message->is_answer)
-		note_hop(serving, message, node, file, reader);
+	if (message->is_answer)
+		return true;
+	note_hop(serving, message, node, file, reader);
+	dtc_unanswered_add(serving->unanswered, node, reader, message->request);
 	return true;
 }
 
@@ -516,12 +542,11 @@ static void tell_writer(DtcServing *serving, const struct message *message)
 	struct dtc_datagram write;
 	guint node;
 
-	if (dtc_links_find_datagram_write(serving->links, message->node, read, &node, &write))
-		add_mark_of(serving, node,
-			    &(struct mark){ .call = write.call,
-					    .upto = write.number,
-					    .request = message->request,
-					    .other = message->other });
+	if (!dtc_links_find_datagram_write(serving->links, message->node, read, &node, &write))
+		return;
+	struct mark mark = get_mark(message, write.call);
+	mark.upto = write.number;
+	add_mark_of(serving, node, &mark);
 }
 
 static void deliver(DtcServing *serving, const struct message *message)
@@ -617,24 +642,38 @@ static int compare_takings(gconstpointer a, gconstpointer b)
 	return x->taken.thread < y->taken.thread ? -1 : x->taken.thread > y->taken.thread;
 }
 
-/* From thread to thread, until nothing new is told. */
+/* One look at each worker of which more is known; true if one of them did not believe what it passes on. */
+static bool scan_all(DtcServing *serving)
+{
+	bool has_doubt = false;
+
+	g_ptr_array_sort(serving->order, compare_workers);
+	for (guint i = 0; i < serving->order->len; i++) {
+		struct worker *worker = g_ptr_array_index(serving->order, i);
+		if (worker->is_dirty || worker->has_doubt)
+			dtc_serving_scan_worker(serving, worker, false);
+		has_doubt |= worker->has_doubt;
+	}
+	return has_doubt;
+}
+
+/* From thread to thread, until nothing new is told: a mark more or corrected, a question begun, an answer where a
+ * worker doubts. */
 static void follow(DtcServing *serving)
 {
 	bool is_more = true;
 
-	while (is_more) { /* each round but the last marks one call more at least, or tells of one question begun */
-		g_ptr_array_sort(serving->order, compare_workers);
-		for (guint i = 0; i < serving->order->len; i++) {
-			struct worker *worker = g_ptr_array_index(serving->order, i);
-			if (worker->is_dirty)
-				dtc_serving_scan_worker(serving, worker, false);
-		}
+	while (is_more) {
+		guint answers = dtc_unanswered_count_answers(serving->unanswered);
+		bool has_doubt = scan_all(serving);
 		g_array_sort(serving->messages, compare_messages);
-		guint before = g_hash_table_size(serving->marked);
+		guint before = g_hash_table_size(serving->marked) + serving->correction_count;
 		for (guint i = 0; i < serving->messages->len; i++)
 			deliver(serving, &g_array_index(serving->messages, struct message, i));
 		g_array_set_size(serving->messages, 0);
-		is_more = g_hash_table_size(serving->marked) > before || serving->has_begun;
+		is_more = g_hash_table_size(serving->marked) + serving->correction_count > before ||
+			  serving->has_begun ||
+			  (has_doubt && dtc_unanswered_count_answers(serving->unanswered) > answers);
 		serving->has_begun = false;
 	}
 }
@@ -721,6 +760,9 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 		look_at_all(serving, follows);
 	} while (follows && ++round < INHERITED_ROUNDS && follow_inherited(serving));
 	g_array_sort(serving->hops, compare_hops);
+	while (serving->hops->len && /* a mistake */
+	       g_array_index(serving->hops, struct dtc_followed_hop, serving->hops->len - 1).request == DTC_NO_REQUEST)
+		g_array_set_size(serving->hops, serving->hops->len - 1);
 	g_array_sort(serving->askings, compare_askings);
 	g_array_sort(serving->takings, compare_takings);
 	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyze/request/serving.h"
+#include "analyze/request/unanswered.h"
 
 #define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
 
@@ -22,17 +23,22 @@ struct mark {
 	guint other;	   /* as of a span */
 	bool ends;	   /* with it the thread's work for the request is done */
 	bool is_passed_on; /* a write, of what the process had received for the request: as its bytes tell */
+	bool by_bytes;	   /* it follows from such a write */
 	enum role role;
+	guint from_node; /* of the write that it follows from */
+	uint32_t from;	 /* that write; DTC_NONE: a capture tells, or it is not said again */
+	guint corrected; /* so often */
 };
 
 struct worker {
 	guint node;
 	uint32_t thread;
-	GArray *marks; /* struct mark; by call when scanned; none: it only inherits */
-	GArray *spans; /* struct dtc_served */
-	GArray *told;  /* the same, of one whose calls tell: what it was told by another process, also where they do */
-	GArray *owned; /* struct dtc_owned, by call */
-	bool is_dirty; /* has marks that it was not scanned with */
+	GArray *marks;	/* struct mark; by call when scanned; none: it only inherits */
+	GArray *spans;	/* struct dtc_served */
+	GArray *told;	/* the same, of one whose calls tell: what it was told by another process, also where they do */
+	GArray *owned;	/* struct dtc_owned, by call */
+	bool is_dirty;	/* has marks that it was not scanned with */
+	bool has_doubt; /* of a write that it passes on, which it did not believe when it was scanned */
 	bool is_scanned; /* its calls tell; else it only inherits */
 	/* on which it had read a question when the trace began, and whose that is; DTC_NONE: none that is known */
 	uint32_t begun_file;
@@ -52,6 +58,7 @@ struct message {
 	uint32_t skip;	 /* bytes of the call before its first one */
 	uint32_t number; /* of several datagrams that the call moved; 0: it moved one */
 	bool is_answer;
+	bool by_bytes; /* a write of what the process had received for the request */
 };
 
 /* One end of a hop: a file, for one request. */
@@ -83,14 +90,16 @@ struct DtcServing {
 	const DtcClocks *clocks; /* of the links */
 	GHashTable *workers;	 /* (node, thread) -> struct worker */
 	GPtrArray *order;	 /* the workers; sorted by (node, thread) before they are scanned */
-	GHashTable *marked;	 /* struct marked */
-	GHashTable *lives;	 /* request -> struct dtc_life; none: not known */
-	GHashTable *ends;	 /* struct end -> index of its hop + 1, or CAPTURED */
-	GArray *messages;	 /* struct message: of this round */
-	GArray *hops;		 /* struct dtc_followed_hop */
-	GArray *askings;	 /* struct asking: of the last look; sealed: by request, node and time */
-	GArray *takings;	 /* struct taking: likewise */
-	bool has_begun;		 /* this round told of a question that a thread had begun to read before the trace */
+	GHashTable *marked;	 /* struct marked -> what it says: pack() of the mark */
+	DtcUnanswered *unanswered;
+	GHashTable *lives;	/* request -> struct dtc_life; none: not known */
+	GHashTable *ends;	/* struct end -> index of its hop + 1, or CAPTURED */
+	GArray *messages;	/* struct message: of this round */
+	GArray *hops;		/* struct dtc_followed_hop */
+	GArray *askings;	/* struct asking: of the last look; sealed: by request, node and time */
+	GArray *takings;	/* struct taking: likewise */
+	guint correction_count; /* of marks */
+	bool has_begun;		/* this round told of a question that a thread had begun to read before the trace */
 	bool is_sealed;
 };
 
@@ -110,3 +119,10 @@ struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t 
  * for what it wrote for whom, and for its spans.
  */
 void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last);
+
+/*
+ * Whether a worker's mark is another one from now on, since the writer of the message that it follows from says so. He
+ * said before that it was for another request, or asked where it answers: he knew less then. That it asks or answers is
+ * believed anew only if bytes tell it.
+ */
+bool dtc_serving_correct(DtcServing *serving, guint node, struct worker *worker, const struct mark *mark);

@@ -374,6 +374,16 @@ static void scan_question(struct scan *scan, struct dtc_channel *c, const struct
 		become(scan, asker, c->other, call->begin_ns);
 }
 
+/* A request's question on the connection is not answered yet, whichever thread of the process has read it. */
+static bool has_asked(const struct scan *scan, const struct moved *moved, const struct dtc_channel *c, guint request)
+{
+	if (request >= STRANGER)
+		return false;
+	return dtc_channel_has_asked(c, request) ||
+	       (!moved->stream && !c->in_flight &&
+		dtc_unanswered_has(scan->serving->unanswered, scan->worker->node, moved->call, request));
+}
+
 /*
  * Whether a server asks the other end: it acts on what it has just read, and what it writes on another
  * connection answers nobody who waits there: a broker passes the request on to a worker (RabbitMQ, BLPOP of redis).
@@ -381,9 +391,10 @@ static void scan_question(struct scan *scan, struct dtc_channel *c, const struct
 static bool is_passed_on(const struct scan *scan, const struct moved *moved, const struct dtc_channel *c)
 {
 	if (moved->mark)
-		return moved->mark->is_passed_on && c->is_server && c->request != moved->mark->request;
+		return moved->mark->is_passed_on && c->is_server && c->request != moved->mark->request &&
+		       !has_asked(scan, moved, c, moved->mark->request);
 	if (moved->stream || c->in_flight || !c->is_server || scan->current >= STRANGER ||
-	    (scan->is_turn_mixed && (scan->is_put_off || scan->is_at_once)))
+	    (scan->is_turn_mixed && (scan->is_put_off || scan->is_at_once)) || has_asked(scan, moved, c, scan->current))
 		return false;
 	return is_over(scan, c->request, moved->call); /* whose it was is answered long since */
 }
@@ -401,7 +412,7 @@ static bool tells(const struct scan *scan, const struct moved *moved, const stru
 	if (is_over(scan, mark->request, moved->call))
 		return false;
 	return known == mark->request || other != DTC_NO_REQUEST || is_over(scan, known, moved->call) ||
-	       (c->is_server && (dtc_channel_is_shared(c) || dtc_channel_has_asked(c, mark->request))) ||
+	       (c->is_server && (dtc_channel_is_shared(c) || has_asked(scan, moved, c, mark->request))) ||
 	       (!c->is_server && dtc_endpoint_is_server(scan->history, moved->call->file));
 }
 
@@ -495,8 +506,10 @@ static void scan_write(struct scan *scan, struct moved *moved)
 	const struct dtc_call *call = moved->call;
 	struct dtc_channel *c = get_connection(scan, call->file, moved->channel, moved->stream, false);
 
-	if (moved->mark && moved->mark->is_passed_on && !tells(scan, moved, c))
+	if (moved->mark && moved->mark->is_passed_on && !tells(scan, moved, c)) {
 		moved->mark = NULL;
+		scan->worker->has_doubt = true;
+	}
 	take_room(scan, moved);
 	dtc_questions_close(scan->questions, moved->channel);
 	bool is_acknowledgement = is_acknowledged(scan, moved, c);
@@ -506,7 +519,7 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		tell_answered(scan, c, moved);
 	if (moved->mark)
 		become(scan, moved->mark->request, moved->mark->other, call->begin_ns);
-	else if (c->is_server && !c->in_flight && dtc_channel_has_asked(c, scan->current))
+	else if (c->is_server && !c->in_flight && has_asked(scan, moved, c, scan->current))
 		become(scan, scan->current, scan->other, call->begin_ns); /* what it has just read is for one of them */
 	else if (c->is_server || is_acknowledgement)
 		become(scan, c->request, c->other, call->begin_ns);
@@ -533,10 +546,15 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
-		struct message message = { scan->worker->node, moved->id,   scan->current, scan->other,
-					   moved->stream,      moved->skip, moved->number, c->is_server };
+		struct message message = {
+			scan->worker->node, moved->id,	   scan->current,
+			scan->other,	    moved->stream, moved->skip,
+			moved->number,	    c->is_server,  moved->mark && moved->mark->is_passed_on
+		};
 		g_array_append_val(scan->serving->messages, message);
 	}
+	if (c->is_server && !moved->stream && !c->in_flight)
+		dtc_unanswered_answer(scan->serving->unanswered, scan->worker->node, moved->id, scan->current);
 	if (c->is_server || is_acknowledgement) {
 		int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
 		c->answered = true;
@@ -734,6 +752,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	};
 	guint next = 0;
 
+	worker->has_doubt = false;
 	g_array_sort(worker->marks, compare_marks);
 	g_array_set_size(worker->spans, 0);
 	uint32_t first = thread->call_first;

@@ -16,8 +16,8 @@ static inline guint dtc_hash_int64(gconstpointer value)
 }
 
 /*
- * Of two. Not of the kind a * 31 + b: small numbers of which many are neighbours then fill stretches of the table, which
- * took 1,600 instructions for each mark of 2,600 requests on 200 nodes.
+ * Of two. Not of the kind a * 31 + b: small numbers of which many are neighbours then fill stretches of the table,
+ * which took 1,600 instructions for each mark of 2,600 requests on 200 nodes.
  */
 static inline guint dtc_hash_pair(guint64 first, guint64 second)
 {

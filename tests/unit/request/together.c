@@ -130,6 +130,10 @@ static void test(void)
 		g_assert_true(dtc_arrival_find_for_taken(links, 0, answer->read, answer->taken, &arrival));
 		g_assert_cmpint(arrival.time_ns / US, ==, i == X ? 42 : 44);
 	}
+	/* both are answers to the broker, and none asks it */
+	struct dtc_taken taken;
+	g_assert_true(dtc_serving_find_taken(serving, X, 0, BROKER, 63 * US, 65 * US, &taken));
+	g_assert_true(dtc_serving_find_taken(serving, Y, 0, BROKER, 83 * US, 85 * US, &taken));
 	g_assert_cmpuint(find_owned(serving, h, BROKER, 66)->request, ==, X);
 	g_assert_cmpuint(find_owned(serving, h, BROKER, 86)->request, ==, Y);
 	story_clear(&s);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Several requests on one connection of a front.
+ *
+ * "threads": a broker's threads read and answer by turns, as a runtime that schedules by itself has it. Whose an answer
+ * is tell its words, although the thread that writes it has read another one's question.
+ *
+ *   front    20 reads X 24 job     32 reads Y 34 job              60 reads 62 answers X             80 reads 82 answers
+ * Y broker               26 reads X's, 28 gives it                              74 reads, 76 answers Y second 36 Y's 38
+ * 54 reads, 56 answers X worker                           30 has X's          50 done          64 has Y's 70 done
+ */
+#include "sync/fit/clocks.h"
+#include "tests/support/broker.h"
+
+#define SECOND 41 /* a thread of the broker */
+#define JOB_BYTES 60
+#define GIVEN_BYTES 70
+#define DONE_BYTES 50
+
+enum { X, Y };
+
+struct told {
+	struct story story;
+	const DtcHistory *h;
+	DtcClocks *clocks;
+	DtcLinks *links;
+	DtcShingles *shingles;
+	DtcFrames *frames;
+	const DtcPackets *captures[1];
+	const DtcShingles *all_shingles[1];
+	const DtcFrames *all_frames[1];
+	DtcServing *serving;
+};
+
+static void begin(struct told *t)
+{
+	static const char *const names[] = { "node" };
+	t->h = story_end(&t->story);
+	t->clocks = dtc_clocks_new_identity(1);
+	t->links = dtc_links_new(1, names, &t->h, t->clocks);
+	t->all_frames[0] = t->frames = dtc_frames_new(0);
+	t->all_shingles[0] = t->shingles = dtc_shingles_new(0);
+	t->captures[0] = dtc_history_get_packets(t->h);
+}
+
+static void add(const struct told *t, uint16_t from, uint16_t to, uint32_t seq, const char *text)
+{
+	dtc_shingles_add(t->shingles, find_flow(t->captures[0], from, to), seq, (const uint8_t *)text,
+			 (uint32_t)strlen(text));
+}
+
+static void link_captures(struct told *t)
+{
+	dtc_shingles_finish(t->shingles);
+	dtc_links_set_frames(t->links, t->captures, t->all_frames);
+	dtc_links_set_shingles(t->links, t->all_shingles);
+	t->serving = dtc_serving_new(t->links);
+}
+
+static void clear(struct told *t)
+{
+	dtc_serving_free(t->serving);
+	dtc_frames_free(t->frames);
+	dtc_shingles_free(t->shingles);
+	dtc_links_free(t->links);
+	dtc_clocks_free(t->clocks);
+	story_clear(&t->story);
+}
+
+static uint32_t find_call(const struct told *t, int tid, int64_t us)
+{
+	return dtc_history_find_call(t->h, dtc_history_find_thread(t->h, tid, 50 * US), us * US);
+}
+
+static const struct dtc_owned *find_owned(const struct told *t, int tid, int64_t us)
+{
+	const struct dtc_owned *owned = dtc_serving_find_owned(t->serving, 0, find_call(t, tid, us), 0);
+	g_assert_nonnull(owned);
+	return owned;
+}
+
+/* ---- threads ---- */
+
+static void tell_threads(struct story *s)
+{
+	story_begin(s, "node");
+	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
+	story_fork(s, 1, 0, FRONT, FRONT, BROKER, BROKER, "broker");
+	story_fork(s, 2, 0, FRONT, FRONT, WORKER, WORKER, "worker");
+	story_switch(s, 3, 1, 0, "swapper/1", 0, BROKER, "broker");
+	story_switch(s, 4, 2, 0, "swapper/2", 0, WORKER, "worker");
+	story_fork(s, 5, 1, BROKER, BROKER, SECOND, BROKER, "broker");
+	story_switch(s, 6, 3, 0, "swapper/3", 0, SECOND, "broker");
+	connect_to_broker(s, 0, 5, FRONTS_PORT, 7, 8);
+	connect_to_broker(s, 2, 10, WORKERS_PORT, 9, 10);
+	tell_call(s, 0, 15, "accept", 4, 5);
+	tell_call(s, 0, 17, "accept", 4, 6);
+	tell_call(s, 0, 20, "read", 5, 60);
+	tell_write(s, 0, 24, 7, FRONTS_PORT, PORT, 100, 500, JOB_BYTES);
+	tell_call(s, 1, 26, "read", 8, JOB_BYTES);
+	tell_write(s, 1, 28, 10, PORT, WORKERS_PORT, 500, 100, GIVEN_BYTES);
+	tell_call(s, 2, 30, "read", 9, GIVEN_BYTES);
+	tell_call(s, 0, 32, "read", 6, 60);
+	tell_write(s, 0, 34, 7, FRONTS_PORT, PORT, 160, 500, JOB_BYTES);
+	tell_call(s, 3, 36, "read", 8, JOB_BYTES);
+	tell_write(s, 3, 38, 10, PORT, WORKERS_PORT, 570, 100, GIVEN_BYTES);
+	tell_write(s, 2, 50, 9, WORKERS_PORT, PORT, 100, 640, DONE_BYTES);
+	tell_call(s, 3, 54, "read", 10, DONE_BYTES);
+	tell_write(s, 3, 56, 8, PORT, FRONTS_PORT, 500, 220, DONE_BYTES);
+	tell_call(s, 0, 60, "read", 7, DONE_BYTES);
+	tell_call(s, 0, 62, "write", 5, 20);
+	tell_call(s, 2, 64, "read", 9, GIVEN_BYTES);
+	tell_write(s, 2, 70, 9, WORKERS_PORT, PORT, 150, 640, DONE_BYTES);
+	tell_call(s, 1, 74, "read", 10, DONE_BYTES);
+	tell_write(s, 1, 76, 8, PORT, FRONTS_PORT, 550, 220, DONE_BYTES);
+	tell_call(s, 0, 80, "read", 7, DONE_BYTES);
+	tell_call(s, 0, 82, "write", 6, 20);
+}
+
+static void test_threads(void)
+{
+	struct told t;
+	tell_threads(&t.story);
+	begin(&t);
+	add(&t, FRONTS_PORT, PORT, 100, "PUB jobs {resize-upload-0042}");
+	add(&t, FRONTS_PORT, PORT, 160, "PUB jobs {yesterday's-report-of-7711}");
+	add(&t, PORT, WORKERS_PORT, 500, "MSG jobs 7 {resize-upload-0042}");
+	add(&t, PORT, WORKERS_PORT, 570, "MSG jobs 7 {yesterday's-report-of-7711}");
+	add(&t, WORKERS_PORT, PORT, 100, "PUB inbox {upload-0042}: done");
+	add(&t, WORKERS_PORT, PORT, 150, "PUB inbox {report-of-7711}: done");
+	add(&t, PORT, FRONTS_PORT, 500, "MSG inbox {upload-0042}: done");
+	add(&t, PORT, FRONTS_PORT, 550, "MSG inbox {report-of-7711}: done");
+	link_captures(&t);
+	served_request_add(t.serving, t.h, X, FRONT, 20 * US, 62 * US, 0);
+	served_request_add(t.serving, t.h, Y, FRONT, 32 * US, 82 * US, 0);
+	dtc_serving_seal(t.serving, true);
+
+	g_assert_cmpuint(find_owned(&t, SECOND, 38)->request, ==, Y);
+	g_assert_cmpuint(find_owned(&t, SECOND, 56)->request, ==, X);
+	g_assert_cmpuint(find_owned(&t, SECOND, 56)->read, ==, find_call(&t, SECOND, 54));
+	g_assert_cmpuint(find_owned(&t, BROKER, 76)->request, ==, Y);
+	/* what the front read is another one's than was believed before the worker's answer was followed */
+	g_assert_cmpuint(find_owned(&t, FRONT, 62)->read, ==, find_call(&t, FRONT, 60));
+	g_assert_cmpuint(find_owned(&t, FRONT, 82)->read, ==, find_call(&t, FRONT, 80));
+	clear(&t);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/shared/threads", test_threads);
+	return g_test_run();
+}
