@@ -342,7 +342,16 @@ static bool is_its_own(const struct scan *scan, guint request)
 static void scan_question(struct scan *scan, struct dtc_channel *c, const struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
+	const struct asked asked = dtc_scan_get_asked(scan, moved);
+	guint correlated =
+		scan->current < STRANGER && !scan->is_turn_mixed ? STRANGER : dtc_scan_find_correlated(scan, &asked);
 
+	if (correlated < STRANGER) {
+		c->by_order = true;
+		c->other = DTC_NO_REQUEST;
+		become(scan, correlated, c->other, call->begin_ns);
+		return;
+	}
 	if (c->answered) {
 		c->by_order = false;
 		c->other = DTC_NO_REQUEST;
@@ -353,7 +362,6 @@ static void scan_question(struct scan *scan, struct dtc_channel *c, const struct
 	if (c->is_new ||
 	    (scan->current == NOBODY && !c->answered && !dtc_channel_is_mixed(c))) /* it had to be waited for */
 		become(scan, c->request, c->other, call->begin_ns);
-	const struct asked asked = dtc_scan_get_asked(scan, moved);
 	if (scan->current < STRANGER &&
 	    (!dtc_scan_may_be_for(&asked, scan->current) || is_its_own(scan, scan->current))) {
 		become(scan, STRANGER, DTC_NO_REQUEST, call->begin_ns);

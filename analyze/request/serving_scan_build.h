@@ -51,6 +51,7 @@ struct asked {
 	const struct scan *scan;
 	int64_t at_ns;
 	int64_t answered_ns; /* INT64_MIN: it has not */
+	uint32_t answer;     /* the read of it, where bytes tell which it is among others'; else DTC_NONE */
 };
 
 struct asked dtc_scan_get_asked(const struct scan *scan, const struct moved *write);
@@ -59,6 +60,11 @@ struct asked dtc_scan_get_asked(const struct scan *scan, const struct moved *wri
  * own. It is another one that got a pooled connection in the turn in which this request gave it back.
  */
 bool dtc_scan_may_be_for(gconstpointer asked, guint request);
+/*
+ * Whose question the thread's next act answers when it has read what bytes tell to be the answer; STRANGER: they do not
+ * tell, or that turn does not.
+ */
+guint dtc_scan_find_correlated(const struct scan *scan, const struct asked *asked);
 /*
  * For whom a thread asks others, where what it read last does not tell: what the answer leads to, the order in which it
  * read, or, for a connection that another request gave back, who waits longest of those whose questions are open and

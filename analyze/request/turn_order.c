@@ -25,11 +25,14 @@ guint dtc_turn_order_get(const struct dtc_turn_order *order, guint none_request)
 	return order->reads && order->reads->len ? g_array_index(order->reads, guint, 0) : none_request;
 }
 
-guint dtc_turn_order_get_next(const struct dtc_turn_order *order, guint request, guint none_request)
+guint dtc_turn_order_find(const struct dtc_turn_order *order, guint but, bool (*may)(gconstpointer data, guint request),
+			  gconstpointer data, guint none_request)
 {
-	for (guint i = 0; order->reads && i < order->reads->len; i++)
-		if (g_array_index(order->reads, guint, i) != request)
-			return g_array_index(order->reads, guint, i);
+	for (guint i = 0; order->reads && i < order->reads->len; i++) {
+		guint request = g_array_index(order->reads, guint, i);
+		if (request != but && may(data, request))
+			return request;
+	}
 	return none_request;
 }
 

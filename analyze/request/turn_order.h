@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* All zeros is a turn that has read nothing; to be cleared after use. */
@@ -19,7 +20,8 @@ void dtc_turn_order_clear(struct dtc_turn_order *order);
 void dtc_turn_order_add(struct dtc_turn_order *order, uint32_t file, guint request);
 /* The request whose bytes wait longest; none_request if there is none. */
 guint dtc_turn_order_get(const struct dtc_turn_order *order, guint none_request);
-/* The one that waits longest of those that are another than that; none_request if there is none. */
-guint dtc_turn_order_get_next(const struct dtc_turn_order *order, guint request, guint none_request);
+/* The one that waits longest of those that are another than that and may be; none_request if there is none. */
+guint dtc_turn_order_find(const struct dtc_turn_order *order, guint but, bool (*may)(gconstpointer data, guint request),
+			  gconstpointer data, guint none_request);
 /* Something was written for a request: what was read for it before led to that. */
 void dtc_turn_order_take(struct dtc_turn_order *order, guint request);

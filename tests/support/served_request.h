@@ -6,8 +6,8 @@
 #include "analyze/request/serving.h"
 
 /* Node times in the two calls. stream: of HTTP/2, or 0. */
-static inline void served_request_add(DtcServing *serving, const DtcHistory *h, guint request, int tid, int64_t read_ns,
-				      int64_t write_ns, uint32_t stream)
+static inline void served_request_add_place(DtcServing *serving, const DtcHistory *h, guint request, int tid,
+					    int64_t read_ns, int64_t write_ns, uint32_t stream, bool has_end)
 {
 	uint32_t thread = dtc_history_find_thread(h, tid, read_ns);
 	uint32_t read = dtc_history_find_call(h, thread, read_ns), write = dtc_history_find_call(h, thread, write_ns);
@@ -25,8 +25,24 @@ static inline void served_request_add(DtcServing *serving, const DtcHistory *h, 
 			       .attempt = 1 };
 	struct dtc_place *place = g_new0(struct dtc_place, 1);
 	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
-	place->thread = DTC_NONE;
+	place->thread = has_end ? thread : DTC_NONE;
+	place->has_end = has_end;
+	place->end.ns = dtc_history_copy_call(h, write).end_ns;
 	g_array_append_val(place->hops, hop);
 	dtc_serving_add(serving, request, place);
 	dtc_place_free(place);
+}
+
+/* When it ended nobody tells. */
+static inline void served_request_add(DtcServing *serving, const DtcHistory *h, guint request, int tid, int64_t read_ns,
+				      int64_t write_ns, uint32_t stream)
+{
+	served_request_add_place(serving, h, request, tid, read_ns, write_ns, stream, false);
+}
+
+/* It ended with its answer. */
+static inline void served_request_add_ended(DtcServing *serving, const DtcHistory *h, guint request, int tid,
+					    int64_t read_ns, int64_t write_ns)
+{
+	served_request_add_place(serving, h, request, tid, read_ns, write_ns, 0, true);
 }

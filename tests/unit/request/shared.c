@@ -8,6 +8,11 @@
  *   front    20 reads X 24 job     32 reads Y 34 job              60 reads 62 answers X             80 reads 82 answers
  * Y broker               26 reads X's, 28 gives it                              74 reads, 76 answers Y second 36 Y's 38
  * 54 reads, 56 answers X worker                           30 has X's          50 done          64 has Y's 70 done
+ *
+ * "loop": the front reads X, Y and Z in one turn, and asks for two of them in the next; X waits for a timer.
+ *
+ *   front    20 X 22 Y 24 Z 26 looks for more 28 asks 30 asks    40 answers X   52 reads 54 answers   62 reads 64
+ * answers server                                           34 reads both          50 answers           60 answers
  */
 #include "sync/fit/clocks.h"
 #include "tests/support/broker.h"
@@ -16,8 +21,10 @@
 #define JOB_BYTES 60
 #define GIVEN_BYTES 70
 #define DONE_BYTES 50
+#define FRONTS_OWN 80 /* port */
+#define CLIENTS_PORT 50000
 
-enum { X, Y };
+enum { X, Y, Z };
 
 struct told {
 	struct story story;
@@ -145,9 +152,104 @@ static void test_threads(void)
 	clear(&t);
 }
 
+/* ---- loop ---- */
+
+/* A client that is not on this node: its connection is accepted, and its question comes at once. */
+static void accept_client(struct story *s, int64_t us, int64_t fd)
+{
+	uint16_t port = (uint16_t)(CLIENTS_PORT + fd);
+	pass(s, us * US, 0, port, FRONTS_OWN, DTC_TCP_SYN, 99, 0, 0);
+	pass(s, us * US + 100, 0, FRONTS_OWN, port, DTC_TCP_SYN | DTC_TCP_ACK, 499, 100, 0);
+	pass(s, us * US + 200, 0, port, FRONTS_OWN, DTC_TCP_ACK, 100, 500, 0);
+	pass(s, us * US + 300, 0, port, FRONTS_OWN, DTC_TCP_ACK, 100, 500, 60);
+	tell_call(s, 0, us + 1, "accept", 4, fd);
+}
+
+static void answer_client(struct story *s, int64_t us, int64_t fd)
+{
+	tell_write(s, 0, us, fd, FRONTS_OWN, (uint16_t)(CLIENTS_PORT + fd), 500, 160, 20);
+}
+
+/* first, second: on which the front answers what the server answered first, and then. */
+static void tell_loop(struct story *s, int64_t first, int64_t second)
+{
+	story_begin(s, "node");
+	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
+	story_fork(s, 1, 0, FRONT, FRONT, BROKER, BROKER, "server");
+	story_switch(s, 3, 1, 0, "swapper/1", 0, BROKER, "server");
+	connect_to_broker(s, 0, 5, FRONTS_PORT, 7, 8);
+	accept_client(s, 8, 5);
+	accept_client(s, 11, 6);
+	accept_client(s, 13, 13);
+	story_poll(s, 16 * US, 0, "epoll_wait", 3, -1);
+	story_leave(s, 19 * US, 0, "epoll_wait", 3);
+	tell_call(s, 0, 20, "read", 5, 60);
+	tell_call(s, 0, 22, "read", 6, 60);
+	tell_call(s, 0, 24, "read", 13, 60);
+	story_poll(s, 26 * US, 0, "epoll_wait", 3, 0);
+	story_leave(s, 27 * US, 0, "epoll_wait", 0);
+	tell_write(s, 0, 28, 7, FRONTS_PORT, PORT, 100, 500, JOB_BYTES);
+	tell_write(s, 0, 30, 7, FRONTS_PORT, PORT, 160, 500, JOB_BYTES);
+	story_poll(s, 32 * US, 0, "epoll_wait", 3, 1);
+	tell_call(s, 1, 34, "read", 8, 2 * JOB_BYTES);
+	story_leave(s, 39 * US, 0, "epoll_wait", 0);
+	answer_client(s, 40, 5);
+	story_poll(s, 42 * US, 0, "epoll_wait", 3, -1);
+	tell_write(s, 1, 50, 8, PORT, FRONTS_PORT, 500, 220, DONE_BYTES);
+	story_leave(s, 51 * US + 500, 0, "epoll_wait", 1);
+	tell_call(s, 0, 52, "read", 7, DONE_BYTES);
+	answer_client(s, 54, first);
+	story_poll(s, 56 * US, 0, "epoll_wait", 3, -1);
+	tell_write(s, 1, 60, 8, PORT, FRONTS_PORT, 550, 220, DONE_BYTES);
+	story_leave(s, 61 * US + 500, 0, "epoll_wait", 1);
+	tell_call(s, 0, 62, "read", 7, DONE_BYTES);
+	answer_client(s, 64, second);
+	story_poll(s, 66 * US, 0, "epoll_wait", 3, -1);
+}
+
+static void add_all(const struct told *t, guint first, guint second)
+{
+	static const int64_t reads_us[] = { [X] = 20, [Y] = 22, [Z] = 24 };
+	served_request_add_ended(t->serving, t->h, X, FRONT, reads_us[X] * US, 40 * US);
+	served_request_add_ended(t->serving, t->h, first, FRONT, reads_us[first] * US, 54 * US);
+	served_request_add_ended(t->serving, t->h, second, FRONT, reads_us[second] * US, 64 * US);
+	dtc_serving_seal(t->serving, true);
+}
+
+/* Nothing but the order tells: but X, which was read first, was answered before any answer to what was asked came. */
+static void test_order(void)
+{
+	struct told t;
+	tell_loop(&t.story, 6, 13);
+	begin(&t);
+	link_captures(&t);
+	add_all(&t, Y, Z);
+	g_assert_cmpuint(find_owned(&t, FRONT, 28)->request, ==, Y);
+	clear(&t);
+}
+
+/* It asked for Z first: the answers tell that, by the words that they have of their questions. */
+static void test_correlated(void)
+{
+	struct told t;
+	tell_loop(&t.story, 13, 6);
+	begin(&t);
+	add(&t, FRONTS_PORT, PORT, 100, "CALL 6 reply-to=5e9c1177-20a4-11ef thumbnails");
+	add(&t, FRONTS_PORT, PORT, 160, "CALL 6 reply-to=a04481f2-9d31-4c80 totals");
+	add(&t, PORT, FRONTS_PORT, 500, "DONE 5e9c1177-20a4-11ef 32 of 32");
+	add(&t, PORT, FRONTS_PORT, 550, "DONE a04481f2-9d31-4c80 12.90");
+	link_captures(&t);
+	add_all(&t, Z, Y);
+	g_assert_cmpuint(find_owned(&t, FRONT, 28)->request, ==, Z);
+	g_assert_cmpuint(find_owned(&t, FRONT, 30)->request, ==, Y);
+	clear(&t);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/shared/threads", test_threads);
+	g_test_add_func("/shared/order", test_order);
+	g_test_add_func("/shared/correlated", test_correlated);
 	return g_test_run();
 }
