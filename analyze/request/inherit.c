@@ -3,6 +3,7 @@
 
 #include "analyze/request/give_back.h"
 #include "analyze/request/lock_words.h"
+#include "analyze/request/made_for.h"
 #include "analyze/request/told.h"
 
 /* A write with which a thread calls another one of its process. */
@@ -262,6 +263,7 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 		while (g_hash_table_iter_next(&iter, NULL, &piece))
 			close_piece(&pieces, piece);
 	}
+	dtc_made_for(serving, links);
 }
 
 /* When a thread was gone for good, but for what its parent takes of it; node time. */
