@@ -695,7 +695,8 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 	}
 	struct dtc_edge edge;
 	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
-	if (is_at_end && dtc_traverse_ends_pause(t, wait)) {
+	bool ends_pause = is_at_end && dtc_traverse_ends_pause(t, wait);
+	if (ends_pause) {
 		low_ns = t->stand.pause.begin_ns; /* what the loop did for others in between is no part of it */
 		if (t->stand.pause.is_due && !dtc_traverse_is_called_back(t, wait, &edge)) {
 			explain_due(t, wait, &edge, low_ns);
@@ -708,7 +709,8 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		return;
 	}
 	if (is_at_end && (dtc_traverse_follow_handover(t, &edge) || dtc_traverse_follow_called(t, wait, &edge) ||
-			  dtc_traverse_follow_inside(t, wait, &edge)))
+			  dtc_traverse_follow_inside(t, wait, &edge) ||
+			  (ends_pause && dtc_traverse_follow_set_later(t, wait, &edge))))
 		return;
 	if (is_at_end) /* of a wait that was cut, who ended its last part explains all of it */
 		follow_edge(t, wait, &edge, get_low_ns(&t->stand, MIN(low_ns, wait->begin_ns - edge.in_vain_ns)));

@@ -203,6 +203,12 @@ int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_
 bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait);
+/*
+ * A timer ended such a wait that was set in a turn which came later than the pause had begun: it explains the time
+ * since then, and before that the pause ends with the poll of that turn. False if it is not so.
+ */
+bool dtc_traverse_follow_set_later(struct dtc_traverse *t, const struct dtc_interval *wait,
+				   const struct dtc_edge *edge);
 
 /* traverse_child.c */
 /*
