@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/local_bytes.h"
 
+#include <errno.h>
+
+bool dtc_local_bytes_is_local(const DtcHistory *history, uint32_t file_index)
+{
+	const struct dtc_file *file = dtc_history_get_file(history, file_index);
+
+	if (file->kind == DTC_FILE_EVENT || file->kind == DTC_FILE_PIPE)
+		return true;
+	return file->kind == DTC_FILE_SOCKET && file->peer != DTC_NONE &&
+	       (file->pairing == DTC_PAIRING_NONE || file->pid == dtc_history_get_file(history, file->peer)->pid);
+}
+
+bool dtc_local_bytes_is_named(const DtcHistory *history, uint32_t file_index)
+{
+	const struct dtc_file *file = dtc_history_get_file(history, file_index);
+
+	return file->kind == DTC_FILE_PIPE && file->peer == DTC_NONE && file->name != DTC_NONE &&
+	       g_str_has_prefix(dtc_history_get_string(history, file->name), "pipe:[");
+}
+
 const uint32_t *dtc_local_bytes_get_writes(const DtcHistory *history, uint32_t file_index, uint32_t *ret_count)
 {
 	const struct dtc_file *file = dtc_history_get_file(history, file_index);
@@ -54,6 +74,21 @@ static void leave_write(struct dtc_local_bytes_walk *walk, const struct dtc_call
 	walk->write++;
 }
 
+/*
+ * A read that found nothing: all that had been written by then was taken. If a call was lost, or what was there before
+ * the trace was more than nothing, the count is right again from there on.
+ */
+static void empty(struct dtc_local_bytes_walk *walk, const struct dtc_call *read)
+{
+	for (; walk->write < walk->write_count; walk->write++) {
+		struct dtc_call place;
+		const struct dtc_call *write = dtc_history_get_call(walk->history, walk->writes[walk->write], &place);
+		if (has_moved(write, DTC_CALL_WRITE) && write->end_ns > read->begin_ns)
+			break;
+	}
+	walk->given = walk->taken;
+}
+
 /* Whether the positions are those that the calls had when they returned; else their order is not that of their begins.
  */
 static bool is_in_order(const struct dtc_local_bytes_walk *walk, const struct dtc_call *write,
@@ -101,6 +136,8 @@ bool dtc_local_bytes_next(struct dtc_local_bytes_walk *walk, struct dtc_local_by
 		const struct dtc_call *write =
 			dtc_history_get_call(walk->history, walk->writes[walk->write], &write_place);
 		if (!has_moved(read, DTC_CALL_READ)) {
+			if (read->kind == DTC_CALL_READ && read->result == -EAGAIN)
+				empty(walk, read);
 			leave_read(walk, read);
 		} else if (!has_moved(write, DTC_CALL_WRITE)) {
 			leave_write(walk, write);

@@ -39,6 +39,13 @@ struct dtc_local_bytes_walk {
 	bool is_inferred;
 };
 
+/*
+ * Whether threads call each other through a file: an eventfd or a pipe, or a pair of sockets that one call made, or of
+ * which one process has both ends. What else comes by a socket is a connection's.
+ */
+bool dtc_local_bytes_is_local(const DtcHistory *history, uint32_t file);
+/* Of a pipe from before the trace all files bear one name, that of its inode. */
+bool dtc_local_bytes_is_named(const DtcHistory *history, uint32_t file);
 /* The writes to what is read on the file, in order of their begin; NULL if nothing is known to feed it. Borrowed. */
 const uint32_t *dtc_local_bytes_get_writes(const DtcHistory *history, uint32_t file, uint32_t *ret_count);
 /* False if nothing is known to feed the file. */

@@ -38,13 +38,6 @@ static void add_pairs(const struct pass *pass, struct dtc_local_bytes_walk *walk
 	}
 }
 
-/* Open before the trace: all files of a pipe bear its inode's name. */
-static bool is_named_pipe(const DtcHistory *h, const struct dtc_file *file)
-{
-	return file->kind == DTC_FILE_PIPE && file->peer == DTC_NONE && file->name != DTC_NONE &&
-	       g_str_has_prefix(dtc_history_get_string(h, file->name), "pipe:[");
-}
-
 static enum dtc_usage_channel get_channel(const struct dtc_file *file)
 {
 	return file->kind != DTC_FILE_SOCKET	   ? DTC_USAGE_PIPE
@@ -99,7 +92,7 @@ void dtc_usage_add_pipes(struct dtc_usage_build *build)
 		for (uint32_t i = 0; i < dtc_history_get_file_count(pass.history); i++) {
 			const struct dtc_file *file = dtc_history_get_file(pass.history, i);
 			struct dtc_local_bytes_walk walk;
-			if (is_named_pipe(pass.history, file))
+			if (dtc_local_bytes_is_named(pass.history, i))
 				collect(&pass, i, named);
 			else if (file->kind != DTC_FILE_EVENT && dtc_local_bytes_begin(&walk, pass.history, i))
 				add_pairs(&pass, &walk, get_channel(file));

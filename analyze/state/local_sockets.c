@@ -344,8 +344,22 @@ static bool is_asking(const DtcHistory *h, uint32_t a, uint32_t b)
 								      : y.kind != DTC_CALL_WRITE;
 }
 
-/* Pairs two ends if all their bytes fit. */
-static bool pair_older(DtcHistory *h, uint32_t a, uint32_t b)
+/* Whether whoever moved bytes on a file is of one process. */
+static bool is_of_process(const DtcHistory *h, uint32_t file, int32_t pid)
+{
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
+		bool moves = call.kind == DTC_CALL_READ || call.kind == DTC_CALL_WRITE;
+		if (moves && dtc_history_get_thread(h, call.thread)->pid != pid)
+			return false;
+	}
+	return true;
+}
+
+/* Pairs two ends if all their bytes fit. With both ends in one process it is a pair that one call made. */
+static bool pair_older(DtcHistory *h, uint32_t a, uint32_t b, int32_t own_pid)
 {
 	uint64_t there = 0, back = 0, before_there = 0, before_back = 0;
 	if (a == b || get_file(h, b)->peer != DTC_NONE || !may_have_given(h, a, b, &there, &before_there) ||
@@ -353,6 +367,13 @@ static bool pair_older(DtcHistory *h, uint32_t a, uint32_t b)
 	    before_back > G_MAXINT32)
 		return false;
 	const struct local_end x = { .file = a }, y = { .file = b };
+	if (own_pid) {
+		if (!is_of_process(h, a, own_pid) || !is_of_process(h, b, own_pid))
+			return false;
+		get_file(h, a)->peer = b;
+		get_file(h, b)->peer = a;
+		return true;
+	}
 	pair(h, &x, &y, true);
 	get_file(h, b)->base_in = (uint32_t)before_there;
 	get_file(h, a)->base_in = (uint32_t)before_back;
@@ -374,12 +395,13 @@ static void pair_by_older_wakes(DtcHistory *h, const GHashTable *older, uint32_t
 		uint32_t at = DTC_BISECT(k, 0, wake_count, dtc_history_get_waking_ns(h, k) < call.begin_ns);
 		for (; at < wake_count && dtc_history_get_waking_ns(h, at) < call.end_ns; at++) {
 			const struct dtc_wake wake = dtc_history_copy_wake(h, at);
-			if (wake.waker != DTC_WAKER_THREAD || wake.thread != call.thread ||
-			    dtc_history_get_thread(h, wake.target)->pid == pid) /* a loop's own, to be called by */
+			if (wake.waker != DTC_WAKER_THREAD || wake.thread != call.thread)
 				continue;
+			/* a loop's own, to be called by */
+			bool is_own = dtc_history_get_thread(h, wake.target)->pid == pid;
 			uint32_t other = find_woken_for(h, &call, &wake);
 			if (other != DTC_NONE && g_hash_table_contains((GHashTable *)older, GUINT_TO_POINTER(other)) &&
-			    pair_older(h, file, other))
+			    pair_older(h, file, other, is_own ? pid : 0))
 				return;
 		}
 	}

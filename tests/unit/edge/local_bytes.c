@@ -128,6 +128,24 @@ static void test_unseen_writes(void)
 	end(&s, expected, G_N_ELEMENTS(expected));
 }
 
+/* A read that the trace lacks: one that finds nothing tells that all was taken. */
+static void test_unseen_reads(void)
+{
+	static const struct pair expected[] = {
+		{ 21, 31, DTC_LINK_EXACT },
+		{ 71, 81, DTC_LINK_INFERRED },
+	};
+	struct story s;
+	begin(&s);
+	tell(&s, 20, 21, 1, "write", IN_END, 10);
+	tell(&s, 30, 31, 0, "read", OUT_END, 10);
+	tell(&s, 40, 41, 1, "write", IN_END, 10);
+	tell(&s, 60, 61, 0, "read", OUT_END, -11);
+	tell(&s, 70, 71, 1, "write", IN_END, 10);
+	tell(&s, 80, 81, 0, "read", OUT_END, 10);
+	end(&s, expected, G_N_ELEMENTS(expected));
+}
+
 /* Two writes at once: the order in which they came to the pipe is not that of their begins. */
 static void test_overlap(void)
 {
@@ -165,6 +183,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/local_bytes/counter", test_counter);
 	g_test_add_func("/local_bytes/pipe", test_pipe);
 	g_test_add_func("/local_bytes/unseen_writes", test_unseen_writes);
+	g_test_add_func("/local_bytes/unseen_reads", test_unseen_reads);
 	g_test_add_func("/local_bytes/overlap", test_overlap);
 	g_test_add_func("/local_bytes/hostile_sizes", test_hostile_sizes);
 	return g_test_run();

@@ -128,9 +128,11 @@ static void test_answers_first(void)
 	story_clear(&s);
 }
 
-/* A loop's own, with which its threads call it. */
-static void test_own(void)
+/* A loop's own, with which its threads call it: a pair that one call made, and no connection; but not if others use it.
+ */
+static void test_own(gconstpointer data)
 {
+	bool is_shared = GPOINTER_TO_INT(data);
 	struct story s;
 	story_begin(&s, "n");
 	story_fork(&s, 0, 3, 1, 1, FRONT, FRONT, "front");
@@ -140,8 +142,16 @@ static void test_own(void)
 	story_switch(&s, 2, 0, 0, "swapper/0", RUN, FRONT, "front");
 	story_switch(&s, 2, 1, 0, "swapper/1", RUN, DATABASE, "thread");
 	pass(&s, 10, false, 1, 1);
+	if (is_shared) {
+		story_fork(&s, 20, 0, FRONT, FRONT, FRONT + 1, FRONT + 1, "child");
+		story_switch(&s, 21, 3, 0, "swapper/3", RUN, FRONT + 1, "child");
+		tell(&s, 22, 3, "write", DATABASE_FD, 1);
+	}
 	story_end(&s);
-	g_assert_cmpuint(dtc_history_get_file(s.history, file_at(&s, DATABASE, 12))->peer, ==, DTC_NONE);
+	uint32_t writer = file_at(&s, DATABASE, 12), reader = file_at(&s, FRONT, 12);
+	g_assert_cmpuint(dtc_history_get_file(s.history, writer)->peer, ==, is_shared ? DTC_NONE : reader);
+	g_assert_cmpuint(dtc_history_get_file(s.history, reader)->peer, ==, is_shared ? DTC_NONE : writer);
+	g_assert_cmpint(dtc_history_get_file(s.history, writer)->pairing, ==, DTC_PAIRING_NONE);
 	story_clear(&s);
 }
 
@@ -165,7 +175,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/older-sockets/bytes", test_bytes);
 	g_test_add_func("/older-sockets/on-its-way", test_on_its_way);
 	g_test_add_func("/older-sockets/answers-first", test_answers_first);
-	g_test_add_func("/older-sockets/own", test_own);
+	g_test_add_data_func("/older-sockets/own/its-threads", GINT_TO_POINTER(false), test_own);
+	g_test_add_data_func("/older-sockets/own/and-a-child", GINT_TO_POINTER(true), test_own);
 	g_test_add_func("/older-sockets/no-wake", test_no_wake);
 	return g_test_run();
 }
