@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/inherit.h"
 
+#include "analyze/edge/local_bytes.h"
 #include "analyze/request/give_back.h"
 #include "analyze/request/lock_words.h"
 #include "analyze/request/made_for.h"
@@ -9,10 +10,7 @@
 /* A write with which a thread calls another one of its process. */
 static bool is_call(const DtcHistory *h, const struct dtc_call *call)
 {
-	if (call->kind != DTC_CALL_WRITE || call->file == DTC_NONE)
-		return false;
-	uint8_t kind = dtc_history_get_file(h, call->file)->kind;
-	return kind == DTC_FILE_EVENT || kind == DTC_FILE_PIPE;
+	return call->kind == DTC_CALL_WRITE && call->file != DTC_NONE && dtc_local_bytes_is_local(h, call->file);
 }
 
 /* Whether a thread that was woken from a sleep, or from none (NULL) if it was made, is idle in another one. */
@@ -170,12 +168,12 @@ static void end_piece(struct pieces *pieces, const struct dtc_given_back *back)
 {
 	struct piece *piece = g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(back->thread));
 	if (piece && back->at_ns >= piece->handed.begin_ns && back->at_ns < piece->handed.end_ns) {
-		if (piece->request != back->request)
+		if (back->request != DTC_NO_REQUEST && piece->request != back->request)
 			return;
 		dtc_serving_end_inherited(pieces->serving, pieces->node, &piece->handed, back->at_ns);
 		piece->handed.end_ns = back->at_ns;
 		piece->told_ns = back->at_ns;
-	} else {
+	} else if (back->request != DTC_NO_REQUEST) {
 		const int64_t *since = g_hash_table_lookup(pieces->since, GUINT_TO_POINTER(back->thread));
 		const struct dtc_handed handed = { back->target, back->thread,
 						   since ? MAX(*since, back->since_ns) : back->since_ns, back->at_ns,
@@ -264,42 +262,4 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 			close_piece(&pieces, piece);
 	}
 	dtc_made_for(serving, links);
-}
-
-/* When a thread was gone for good, but for what its parent takes of it; node time. */
-static int64_t find_exit_ns(const DtcHistory *h, uint32_t id)
-{
-	const struct dtc_thread *thread = dtc_history_get_thread(h, id);
-	struct dtc_interval place;
-	const struct dtc_interval *last = dtc_history_find_interval_before(h, id, thread->end_ns, &place);
-	return last && last->state == DTC_STATE_EXITED ? last->begin_ns : thread->end_ns;
-}
-
-/*
- * A process that a thread at work for a request makes, and that ends before the thread is done with that, works for it
- * all its life: a command that is run. One that outlives it may be a worker of others'.
- */
-static void look_at_child(DtcServing *serving, guint node, const DtcHistory *h, uint32_t id)
-{
-	const struct dtc_thread *child = dtc_history_get_thread(h, id);
-	int64_t ended_ns = find_exit_ns(h, id);
-	if (child->parent == DTC_NONE || is_same_process(h, child->parent, id) || child->is_kernel ||
-	    child->begin_ns <= dtc_history_get_begin_ns(h))
-		return;
-	const struct dtc_served *span = dtc_serving_find_span(serving, node, child->parent, child->begin_ns);
-	guint served;
-	dtc_serving_get(serving, node, id, &served);
-	if (!span || span->leads || served || ended_ns > span->end_ns)
-		return;
-	const struct dtc_handed handed = { child->parent, id, child->begin_ns, ended_ns, true };
-	dtc_serving_add_inherited(serving, node, &handed, span->request);
-}
-
-void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links)
-{
-	for (guint node = 0; node < dtc_links_get_node_count(links); node++) {
-		const DtcHistory *h = dtc_links_get_history(links, node);
-		for (uint32_t i = 0; h && i < dtc_history_get_thread_count(h); i++)
-			look_at_child(serving, node, h, i);
-	}
 }

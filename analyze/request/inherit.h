@@ -29,8 +29,6 @@ struct dtc_handed {
 /* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
  * order. */
 void dtc_inherit(DtcServing *serving, const DtcLinks *links);
-/* Then the processes that threads made and waited for while they were at work. */
-void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links);
 
 /* In serving_inherited.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);
@@ -39,5 +37,7 @@ void dtc_serving_add_done(DtcServing *serving, guint node, const struct dtc_hand
 			  int64_t told_ns);
 /* What it was given last is done at a time (node time), and no more is known of what the thread does next. */
 void dtc_serving_end_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, int64_t at_ns);
+/* What a thread whose own calls tell writes for whom, by call. Borrowed; NULL with 0 for another one. */
+const struct dtc_owned *dtc_serving_get_owned(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
 /* Whether the next that a thread writes to anybody after a time (node time) is for a request. */
 bool dtc_serving_goes_on(const DtcServing *serving, guint node, uint32_t thread, guint request, int64_t at_ns);

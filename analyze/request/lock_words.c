@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/lock_words.h"
 
-/* Where all but one of so many wakes, or more, are by whom the sleeper had woken at a lock, it is of the lock. */
+/* Where all but one of so many wakes, or more, go with a lock that is handed on, it is of the lock. */
 #define TAKES_OF 4
+/* So long a thread may run from what it does at the lock on, and make so many calls. */
+#define TAKES_NS 50000
+#define TAKE_CALLS 16
 
 /* Somebody, or a process, at a futex. */
 struct at {
@@ -60,16 +63,10 @@ uint32_t dtc_lock_words_find_wait(const DtcHistory *h, const struct dtc_wake *wa
 	return dtc_call_is_futex_wait(dtc_history_get_call(h, v->call, &call_place)) ? v->call : DTC_NONE;
 }
 
-/* Who gave a thread a lock last, and when; node time. */
-struct given {
-	uint32_t by;
-	int64_t at_ns;
-};
-
 /* Wakes at a futex. */
 struct wakes {
 	guint count;
-	guint takes; /* by whom the sleeper had woken at a lock before */
+	guint takes; /* of one that had woken another at a lock, by one that had waited there */
 };
 
 static void count_wake(GHashTable *counts, struct at at, bool takes)
@@ -83,30 +80,60 @@ static void count_wake(GHashTable *counts, struct at at, bool takes)
 	wakes->takes += takes;
 }
 
+/* How long a thread ran in user mode in a span. */
+static int64_t sum_user_ns(const DtcHistory *h, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	struct dtc_interval place;
+	int64_t sum_ns = 0;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns, &place);
+	for (; v && v->end_ns > begin_ns && sum_ns < TAKES_NS;
+	     v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place))
+		if (v->state == DTC_STATE_USER)
+			sum_ns += MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
+	return sum_ns;
+}
+
+/* Whether the last thing that a thread did before a call of its own, but for other futexes, was to wait for a lock, or
+ * to wake somebody there. */
+static bool was_at_lock(const DtcLockWords *words, uint32_t thread, uint32_t call, int64_t time_ns, bool waited)
+{
+	const DtcHistory *h = words->history;
+	uint32_t first = dtc_history_get_thread(h, thread)->call_first;
+	for (uint32_t i = call; i-- > first && call - i < TAKE_CALLS;) {
+		struct dtc_call place;
+		const struct dtc_call *at = dtc_history_get_call(h, i, &place);
+		if (at->kind != DTC_CALL_FUTEX || at->end_ns == DTC_TIME_NONE)
+			break;
+		const struct at word = make_at(at, (uint32_t)dtc_history_get_thread(h, thread)->pid);
+		if (!g_hash_table_contains(words->locks, &word))
+			continue;
+		if (waited ? dtc_call_is_futex_wait(at) : at->operation == DTC_FUTEX_WAKE)
+			return sum_user_ns(h, thread, at->end_ns, time_ns) < TAKES_NS;
+	}
+	return false;
+}
+
 /*
  * Who hands a lock on may sleep until the other one has it, at another futex (Python's, whose holder gives it up as
- * others want it, and would else be the first to have it again): there a sleeper is woken by whom it had woken at the
- * lock before; but for now and then, when a timer had just done that.
+ * others want it, and would else be the first to have it again): a sleeper that has just woken somebody at the lock is
+ * woken by one that has just waited there.
  */
 static void find_takes(DtcLockWords *words)
 {
 	const DtcHistory *h = words->history;
-	g_autoptr(GHashTable) given = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	g_autoptr(GHashTable) counts = g_hash_table_new_full(at_hash, at_equal, g_free, g_free);
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++) {
 		const struct dtc_wake wake = dtc_history_copy_wake(h, i);
 		uint32_t wait = dtc_lock_words_find_wait(h, &wake);
-		if (wait == DTC_NONE)
+		uint32_t waking = wait == DTC_NONE ? DTC_NONE : dtc_history_find_call(h, wake.thread, wake.waking_ns);
+		if (waking == DTC_NONE)
 			continue;
 		const struct dtc_call call = dtc_history_copy_call(h, wait);
 		const struct at at = make_at(&call, (uint32_t)dtc_history_get_thread(h, wake.target)->pid);
-		if (g_hash_table_contains(words->locks, &at)) {
-			const struct given by = { wake.thread, wake.waking_ns };
-			g_hash_table_replace(given, GUINT_TO_POINTER(wake.target), g_memdup2(&by, sizeof(by)));
-			continue;
-		}
-		const struct given *last = g_hash_table_lookup(given, GUINT_TO_POINTER(wake.thread));
-		count_wake(counts, at, last && last->by == wake.target && last->at_ns <= call.begin_ns);
+		if (!g_hash_table_contains(words->locks, &at))
+			count_wake(counts, at,
+				   was_at_lock(words, wake.target, wait, call.begin_ns, false) &&
+					   was_at_lock(words, wake.thread, waking, wake.waking_ns, true));
 	}
 	GHashTableIter iter;
 	gpointer key, value;

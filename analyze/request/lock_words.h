@@ -21,8 +21,8 @@ bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b);
 uint32_t dtc_lock_words_find_wait(const DtcHistory *history, const struct dtc_wake *wake);
 /*
  * Whether a thread that ends the wait of another one of its process in a futex call hands a lock on: it ever waited
- * there itself; or tells that it has the lock which that one had handed on: who sleeps there is always woken by whom it
- * had woken at a lock before.
+ * there itself; or tells that it has the lock which that one had handed on: who sleeps there has just woken somebody at
+ * a lock, and is woken by one that has just waited there.
  */
 bool dtc_lock_words_is_handed(const DtcLockWords *words, uint32_t waker, const struct dtc_call *call);
 /*

@@ -26,6 +26,17 @@ static struct worker *find_worker(const struct pass *pass, uint32_t thread)
 	return g_hash_table_lookup(pass->serving->workers, &key);
 }
 
+/* When a thread was gone for good, but for what its parent takes of it. */
+static int64_t find_exit_ns(const DtcHistory *h, uint32_t thread)
+{
+	const struct dtc_thread *of = dtc_history_get_thread(h, thread);
+	struct dtc_interval last;
+	if (of->interval_count == 0)
+		return of->end_ns;
+	dtc_history_get_interval(h, thread, of->interval_first + of->interval_count - 1, &last);
+	return last.state == DTC_STATE_EXITED ? last.begin_ns : of->end_ns;
+}
+
 /*
  * When a thread was done; false: it did not exit in the trace. With its exit others go on, whose end of file that is,
  * and may take its CPU before it is gone: so it is done when it calls for that.
@@ -33,13 +44,11 @@ static struct worker *find_worker(const struct pass *pass, uint32_t thread)
 static bool find_done_ns(const DtcHistory *h, uint32_t thread, int64_t *ret_done_ns)
 {
 	const struct dtc_thread *of = dtc_history_get_thread(h, thread);
-	struct dtc_interval last;
 	if (of->interval_count == 0)
 		return false;
-	dtc_history_get_interval(h, thread, of->interval_first + of->interval_count - 1, &last);
-	if (last.state != DTC_STATE_EXITED && of->end_ns >= dtc_history_get_end_ns(h))
+	*ret_done_ns = find_exit_ns(h, thread);
+	if (*ret_done_ns >= dtc_history_get_end_ns(h))
 		return false;
-	*ret_done_ns = last.state == DTC_STATE_EXITED ? last.begin_ns : of->end_ns;
 	if (!of->call_count)
 		return true;
 	const struct dtc_call call = dtc_history_copy_call(h, of->call_first + of->call_count - 1);
@@ -83,7 +92,8 @@ static void look_at(struct pass *pass, uint32_t thread)
 	    (worker && (!is_all_for(worker->spans, request) || !is_all_for(worker->told, request))))
 		return;
 	const struct dtc_thread *born = dtc_history_get_thread(pass->history, thread);
-	const struct dtc_handed handed = { born->parent, thread, born->begin_ns, born->end_ns, true };
+	const struct dtc_handed handed = { born->parent, thread, born->begin_ns, find_exit_ns(pass->history, thread),
+					   true };
 	if (worker) /* a piece of that: its input was written to it */
 		g_array_set_size(worker->is_scanned ? worker->told : worker->spans, 0);
 	if (dtc_serving_add_inherited(pass->serving, pass->node, &handed, request))

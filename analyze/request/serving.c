@@ -197,11 +197,7 @@ static gpointer pack(const struct mark *mark)
 	return GSIZE_TO_POINTER((gsize)mark->request << 2 | mark->role);
 }
 
-/*
- * True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. But
- * who said it may correct it.
- */
-static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark)
+bool dtc_serving_add_mark(DtcServing *serving, guint node, const struct mark *mark)
 {
 	const struct marked marked = { node, mark->call, mark->stream, mark->upto };
 	const struct marked whole = { node, mark->call, mark->stream, 0 }; /* a capture tells of it */
@@ -241,7 +237,7 @@ static void add_mark(DtcServing *serving, guint node, uint32_t call, uint32_t st
 				   .ends = ends,
 				   .from = DTC_NONE };
 
-	add_mark_of(serving, node, &mark);
+	dtc_serving_add_mark(serving, node, &mark);
 }
 
 void dtc_serving_add_call(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
@@ -415,7 +411,7 @@ static void deliver_opened(DtcServing *serving, const struct message *message, c
 		const struct dtc_call call = dtc_history_copy_call(h, first);
 		const struct mark mark = get_mark(message, first);
 		if (call.offset == 0 && call.thread != connect->thread)
-			add_mark_of(serving, message->node, &mark);
+			dtc_serving_add_mark(serving, message->node, &mark);
 	}
 }
 
@@ -456,7 +452,7 @@ static void deliver_untraced(DtcServing *serving, const struct message *message,
 			return;
 	}
 	const struct mark mark = get_mark(message, read);
-	add_mark_of(serving, message->node, &mark);
+	dtc_serving_add_mark(serving, message->node, &mark);
 }
 
 /*
@@ -499,7 +495,7 @@ static void pass_on(DtcServing *serving, const struct message *message, const st
 	for (guint i = 0; i < writes->len; i++) {
 		struct mark mark = get_mark(message, g_array_index(writes, uint32_t, i));
 		mark.is_passed_on = true;
-		add_mark_of(serving, node, &mark);
+		dtc_serving_add_mark(serving, node, &mark);
 	}
 }
 
@@ -512,12 +508,13 @@ static bool mark_read(DtcServing *serving, const struct message *message, guint 
 	mark.upto = upto;
 	mark.by_bytes = message->by_bytes;
 	mark.role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION;
-	if (!add_mark_of(serving, node, &mark))
+	if (!dtc_serving_add_mark(serving, node, &mark))
 		return false;
 	if (message->is_answer)
 		return true;
 	note_hop(serving, message, node, file, reader);
 	dtc_unanswered_add(serving->unanswered, node, reader, message->request);
+	dtc_serving_mark_answer(serving, node, &mark);
 	return true;
 }
 
@@ -546,7 +543,7 @@ static void tell_writer(DtcServing *serving, const struct message *message)
 		return;
 	struct mark mark = get_mark(message, write.call);
 	mark.upto = write.number;
-	add_mark_of(serving, node, &mark);
+	dtc_serving_add_mark(serving, node, &mark);
 }
 
 static void deliver(DtcServing *serving, const struct message *message)
@@ -702,7 +699,6 @@ static void look_at_all(DtcServing *serving, bool inherits)
 	for (guint i = 0; i < serving->order->len; i++)
 		if (((struct worker *)g_ptr_array_index(serving->order, i))->told->len)
 			dtc_serving_merge_told(g_ptr_array_index(serving->order, i));
-	dtc_inherit_by_birth(serving, serving->links);
 }
 
 /* What a thread writes to others while it is at work for a request that it was given. */

@@ -126,3 +126,14 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
  * believed anew only if bytes tell it.
  */
 bool dtc_serving_correct(DtcServing *serving, guint node, struct worker *worker, const struct mark *mark);
+
+/*
+ * True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. But
+ * who said it may correct it.
+ */
+bool dtc_serving_add_mark(DtcServing *serving, guint node, const struct mark *mark);
+/*
+ * Marks the answer to a question that one thread has read, if another one gives it: a pool's. On a connection without
+ * streams only if nobody else may wait for an answer there: a broker's next write may be for anyone.
+ */
+void dtc_serving_mark_answer(DtcServing *serving, guint node, const struct mark *question);

@@ -83,15 +83,20 @@ void dtc_serving_end_inherited(DtcServing *serving, guint node, const struct dtc
 		last->end_ns = at_ns;
 }
 
-bool dtc_serving_goes_on(const DtcServing *serving, guint node, uint32_t thread, guint request, int64_t at_ns)
+const struct dtc_owned *dtc_serving_get_owned(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count)
 {
 	const struct worker *worker = dtc_serving_find_worker(serving, node, thread);
-	const DtcHistory *h = dtc_links_get_history(serving->links, node);
 
-	if (!worker)
-		return false;
-	const GArray *owned = worker->owned;
-	guint i = DTC_BISECT(k, 0, owned->len,
-			     dtc_history_get_call_begin_ns(h, g_array_index(owned, struct dtc_owned, k).call) < at_ns);
-	return i < owned->len && g_array_index(owned, struct dtc_owned, i).request == request;
+	*ret_count = worker ? worker->owned->len : 0;
+	return *ret_count ? &g_array_index(worker->owned, struct dtc_owned, 0) : NULL;
+}
+
+bool dtc_serving_goes_on(const DtcServing *serving, guint node, uint32_t thread, guint request, int64_t at_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(serving->links, node);
+	guint count;
+	const struct dtc_owned *owned = dtc_serving_get_owned(serving, node, thread, &count);
+	guint i = DTC_BISECT(k, 0, count, dtc_history_get_call_begin_ns(h, owned[k].call) < at_ns);
+
+	return i < count && owned[i].request == request;
 }

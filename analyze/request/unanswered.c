@@ -3,8 +3,11 @@
 
 #include "dtrace-chain/hash.h"
 
-/* Writes on a connection that are looked at. */
+/* Writes on a connection that are looked at, and questions there. */
 #define WRITES_MAX 256
+#define ASKINGS_MAX 64
+
+#define ANYBODY G_MAXUINT /* instead of a request */
 
 /* What a request asked on a connection, or a write. */
 struct key {
@@ -22,8 +25,10 @@ struct DtcUnanswered {
 
 /* A question of a request on a connection. */
 struct asking {
-	uint32_t read; /* DTC_NONE: it was a mistake */
-	guint before;  /* the one before on the same connection, as in asked; 0: none */
+	guint request;
+	uint32_t read;	    /* DTC_NONE: it was a mistake */
+	guint before;	    /* its request's one before there, as in asked; 0: none */
+	guint before_there; /* anybody's */
 };
 
 static guint key_hash(gconstpointer data)
@@ -83,11 +88,13 @@ static struct asking *get_asking(const DtcUnanswered *unanswered, guint index)
 
 void dtc_unanswered_add(DtcUnanswered *unanswered, guint node, uint32_t read, guint request)
 {
-	const struct key key = get_key(unanswered, node, read, request);
-	const struct asking asking = { read, find_last(unanswered, &key) };
+	const struct key key = get_key(unanswered, node, read, request), there = { node, key.id, ANYBODY };
+	const struct asking asking = { request, read, find_last(unanswered, &key), find_last(unanswered, &there) };
 
 	g_array_append_val(unanswered->reads, asking);
-	g_hash_table_insert(unanswered->asked, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(unanswered->reads->len));
+	gpointer index = GUINT_TO_POINTER(unanswered->reads->len);
+	g_hash_table_insert(unanswered->asked, g_memdup2(&key, sizeof(key)), index);
+	g_hash_table_insert(unanswered->asked, g_memdup2(&there, sizeof(there)), index);
 }
 
 void dtc_unanswered_remove(DtcUnanswered *unanswered, guint node, uint32_t read, guint request)
@@ -148,4 +155,18 @@ bool dtc_unanswered_has(const DtcUnanswered *unanswered, guint node, const struc
 	}
 	dtc_links_note_limit(unanswered->links, DTC_LIMIT_TURN);
 	return false;
+}
+
+bool dtc_unanswered_is_only(const DtcUnanswered *unanswered, guint node, uint32_t file, guint request,
+			    bool (*may_wait)(gconstpointer data, guint other), gconstpointer data)
+{
+	const struct key there = { node, file, ANYBODY };
+	guint i = find_last(unanswered, &there);
+
+	for (guint seen = 0; i && seen < ASKINGS_MAX; seen++, i = get_asking(unanswered, i)->before_there) {
+		const struct asking *asking = get_asking(unanswered, i);
+		if (asking->read != DTC_NONE && asking->request != request && may_wait(data, asking->request))
+			return false;
+	}
+	return true;
 }

@@ -28,3 +28,6 @@ guint dtc_unanswered_count_answers(const DtcUnanswered *unanswered);
  * between is known to have been for others: what nobody knows may have been its answer.
  */
 bool dtc_unanswered_has(const DtcUnanswered *unanswered, guint node, const struct dtc_call *write, guint request);
+/* Whether nobody else is known to have asked on a connection who may still wait, of those that did so last. */
+bool dtc_unanswered_is_only(const DtcUnanswered *unanswered, guint node, uint32_t file, guint request,
+			    bool (*may_wait)(gconstpointer data, guint other), gconstpointer data);

@@ -12,7 +12,7 @@
 #define THIRD_TID 51 /* a thread of the server that serves nobody */
 #define CHILD_TID 52 /* a process that the worker makes */
 #define WAIT_PRIVATE 137
-#define MUTEX_PRIVATE 128
+#define WAKE_PRIVATE 129
 #define PIECE 0x1000
 #define LOCK 0x2000
 #define TAKEN 0x3000
@@ -33,6 +33,12 @@ static void tell_woken_in(struct story *s, const char *call, int64_t at_us, uint
 static void tell_woken(struct story *s, int64_t at_us, uint32_t by_cpu, uint32_t cpu, int tid)
 {
 	tell_woken_in(s, "futex", at_us, by_cpu, cpu, tid);
+}
+
+static void tell_wait_begin(struct story *s, int64_t at_us)
+{
+	story_poll(s, at_us * US, 0, "epoll_wait", 3, -1);
+	story_switch(s, (at_us + 1) * US, 0, LOOP_TID, "loop", 1, 0, "swapper");
 }
 
 static void begin(struct server *server)
@@ -130,10 +136,13 @@ static void test_taken(void)
 	tell_sleep(s, 17, 2, THIRD_TID, WAIT_PRIVATE, LOCK);
 	event_loop_call(s, 0, "read", 5, 20, 21, 50);
 	tell_sleep(s, 30, 0, LOOP_TID, WAIT_PRIVATE, PIECE);
+	story_futex(s, 34 * US, 1, WAKE_PRIVATE, LOCK);
 	story_task(s, DTC_EVENT_SCHED_WAKING, 35 * US, 1, THIRD_TID, "third", 2);
+	story_leave(s, 35 * US + 500, 1, "futex", 1);
 	tell_sleep(s, 36, 1, WORKER_TID, WAIT_PRIVATE, TAKEN);
 	story_switch(s, 38 * US, 2, 0, "swapper", 0, THIRD_TID, "third");
 	story_leave(s, 39 * US, 2, "futex", 0);
+	story_futex(s, 39 * US + 500, 2, WAKE_PRIVATE, TAKEN);
 	tell_woken(s, 40, 2, 1, WORKER_TID);
 	tell_woken(s, 60, 1, 0, LOOP_TID);
 	event_loop_call(s, 0, "write", 5, 70, 71, 20);
@@ -161,6 +170,148 @@ static void test_child(gconstpointer data)
 	check(&server, CHILD_TID, ends ? 34 : 0, ends ? 56 : 0);
 }
 
+/* A loop that goes on with X in the turn in which it was called; or was called twice, and one is for nobody known. */
+static void test_calls_loop(gconstpointer data)
+{
+	bool is_twice = GPOINTER_TO_INT(data);
+	struct server server;
+	struct story *s = &server.story;
+	begin(&server);
+	event_loop_call(s, 1, "eventfd2", -1, 10, 11, 9);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_wait_begin(s, 30);
+	story_enter(s, 60 * US, 1, "write", 9);
+	tell_woken_in(s, "epoll_wait", 61, 1, 0, LOOP_TID);
+	story_leave(s, 64 * US, 1, "write", 8);
+	if (is_twice)
+		event_loop_call(s, 2, "write", 9, 64, 65, 8);
+	event_loop_call(s, 0, "read", 9, 66, 67, 8);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	check(&server, WORKER_TID, is_twice ? 0 : 20, is_twice ? 0 : 60);
+}
+
+static void tell_pipe(struct story *s, int64_t at_us, int64_t out, int64_t in)
+{
+	story_enter(s, at_us * US, 0, "pipe2", -1);
+	struct dtc_event pipe = story_event(DTC_EVENT_SYSCALL_EXIT, at_us * US + 500, 0);
+	pipe.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "pipe2");
+	pipe.v[DTC_CALL_RET] = 0;
+	pipe.v[DTC_CALL_FD] = out;
+	pipe.v[DTC_CALL_FD2] = in;
+	dtc_machine_apply(s->machine, &pipe);
+}
+
+/* What a thread of a worker process is given by another one: to write it into the pipe. */
+#define QUEUE_TID 53
+
+/*
+ * The third thread wakes the loop, which waits for it, with what it had read last from a pipe: a worker process has
+ * written that, or a thread of it which another one had woken for that.
+ */
+static void test_gives_on(gconstpointer data)
+{
+	bool has_queue = GPOINTER_TO_INT(data);
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	tell_pipe(s, 5, 9, 10);
+	story_fork(s, 6 * US, 0, LOOP_TID, LOOP_TID, THIRD_TID, LOOP_TID, "third");
+	story_fork(s, 7 * US, 0, LOOP_TID, LOOP_TID, CHILD_TID, CHILD_TID, "worker");
+	story_switch(s, 8 * US, 1, 0, "swapper", 0, CHILD_TID, "worker");
+	story_switch(s, 9 * US, 2, 0, "swapper", 0, THIRD_TID, "third");
+	uint32_t cpu = has_queue ? 3 : 1;
+	if (has_queue) {
+		story_fork(s, 10 * US, 1, CHILD_TID, CHILD_TID, QUEUE_TID, CHILD_TID, "queue");
+		story_switch(s, 11 * US, 3, 0, "swapper", 0, QUEUE_TID, "queue");
+		tell_sleep(s, 12, 3, QUEUE_TID, WAIT_PRIVATE, PIECE + 0x100);
+	}
+	story_enter(s, 14 * US, 2, "read", 9);
+	story_switch(s, 15 * US, 2, THIRD_TID, "third", 1, 0, "swapper");
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_sleep(s, 30, 0, LOOP_TID, WAIT_PRIVATE, PIECE);
+	if (has_queue)
+		tell_woken(s, 40, 1, 3, QUEUE_TID);
+	story_enter(s, 50 * US, cpu, "write", 10);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 51 * US, cpu, THIRD_TID, "third", 2);
+	story_leave(s, 52 * US, cpu, "write", 4);
+	story_switch(s, 53 * US, 2, 0, "swapper", 0, THIRD_TID, "third");
+	story_leave(s, 54 * US, 2, "read", 4);
+	tell_woken(s, 60, 2, 0, LOOP_TID);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	check(&server, CHILD_TID, 20, has_queue ? 40 : 50);
+}
+
+/* The worker answers itself what the loop has read; but one that waits for whoever comes had others' in its hands. */
+static void test_answers(gconstpointer data)
+{
+	bool waits = GPOINTER_TO_INT(data);
+	struct server server;
+	struct story *s = &server.story;
+	begin(&server);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	if (waits)
+		event_loop_call(s, 1, "epoll_wait", 3, 30, 40, 1);
+	story_enter(s, 45 * US, 1, "clock_nanosleep", -1);
+	story_switch(s, 46 * US, 1, WORKER_TID, "worker", 1, 0, "swapper");
+	story_timer_wakes(s, 55 * US, 56 * US, 1, WORKER_TID, "worker");
+	story_switch(s, 57 * US, 1, 0, "swapper", 0, WORKER_TID, "worker");
+	story_leave(s, 58 * US, 1, "clock_nanosleep", 0);
+	event_loop_call(s, 1, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 50 * US);
+	const struct dtc_served *span = dtc_serving_find_span(serving, 0, worker, 50 * US);
+	g_assert_nonnull(span);
+	g_assert_cmpuint(span->request, ==, X);
+	g_assert_cmpint(span->leads, ==, waits);
+	if (!waits)
+		g_assert_cmpint(span->begin_ns, ==, 21 * US);
+	server_clear(&server);
+}
+
+#define POOL_TID 41 /* another thread of the database */
+
+/* The database reads with one thread what the loop asks for X, and answers with another one. */
+static void test_asked_by_another(void)
+{
+	struct event_loop e;
+	struct story *s = &e.story;
+	event_loop_connect(&e);
+	story_fork(s, 19 * US, 1, DB_TID, DB_TID, POOL_TID, DB_TID, "pool");
+	story_switch(s, 19 * US + 500, 2, 0, "swapper", 0, POOL_TID, "pool");
+	event_loop_call(s, 0, "read", 5, 20, 21, 50); /* X */
+	story_enter(s, 24 * US, 0, "write", 7);
+	event_loop_packet(s, 24 * US + 100, 0, true, DTC_TCP_ACK, 100, 500, 30);
+	story_leave(s, 26 * US, 0, "write", 30);
+	event_loop_call(s, 1, "read", 8, 28, 29, 30);
+	story_enter(s, 30 * US, 0, "epoll_wait", 3);
+	story_leave(s, 40 * US, 0, "epoll_wait", 1);
+	event_loop_call(s, 0, "read", 6, 41, 42, 50); /* Y */
+	story_enter(s, 50 * US, 2, "write", 8);
+	event_loop_packet(s, 50 * US + 100, 2, false, DTC_TCP_ACK, 500, 130, 40);
+	story_leave(s, 51 * US, 2, "write", 40);
+	event_loop_call(s, 0, "write", 6, 60, 61, 20); /* Y is answered */
+	event_loop_call(s, 0, "epoll_wait", 3, 65, 70, 1);
+	event_loop_call(s, 0, "read", 7, 72, 73, 40);
+	event_loop_call(s, 0, "write", 5, 80, 81, 20); /* X is answered */
+	static const int64_t reads[] = { 20, 41 }, writes[] = { 80, 60 };
+	event_loop_finish(&e, reads, writes);
+	DtcServing *serving = dtc_serving_new(e.links);
+	for (guint i = X; i <= Y; i++) {
+		struct dtc_place *place = event_loop_place(&e, i);
+		dtc_serving_add(serving, i, place);
+		dtc_place_free(place);
+	}
+	dtc_serving_seal(serving, true);
+	uint32_t pool = dtc_history_find_thread(e.histories[0], POOL_TID, 50 * US);
+	const struct dtc_served *span = dtc_serving_find_span(serving, 0, pool, 40 * US);
+	g_assert_nonnull(span);
+	g_assert_cmpuint(span->request, ==, X);
+	g_assert_false(span->leads);
+	g_assert_cmpint(span->begin_ns, ==, 29 * US);
+	dtc_serving_free(serving);
+	event_loop_clear(&e);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -172,5 +323,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/give-back/taken", test_taken);
 	g_test_add_data_func("/give-back/child/ends", GINT_TO_POINTER(true), test_child);
 	g_test_add_data_func("/give-back/child/outlives", GINT_TO_POINTER(false), test_child);
+	g_test_add_data_func("/give-back/calls-loop/once", GINT_TO_POINTER(false), test_calls_loop);
+	g_test_add_data_func("/give-back/calls-loop/twice", GINT_TO_POINTER(true), test_calls_loop);
+	g_test_add_data_func("/give-back/gives-on/process", GINT_TO_POINTER(false), test_gives_on);
+	g_test_add_data_func("/give-back/gives-on/queue", GINT_TO_POINTER(true), test_gives_on);
+	g_test_add_data_func("/give-back/answers/pool", GINT_TO_POINTER(false), test_answers);
+	g_test_add_data_func("/give-back/answers/loop", GINT_TO_POINTER(true), test_answers);
+	g_test_add_func("/give-back/asked-by-another", test_asked_by_another);
 	return g_test_run();
 }
