@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/in_vain.h"
 
+#include <dtrace-chain/bisect.h>
 #include <errno.h>
 
 /* Of what a handler writes to say that a signal came. */
@@ -20,12 +21,25 @@ static bool is_interrupted(const struct dtc_call *call)
 	return call->result == -EINTR || (call->result <= -512 && call->result >= -516);
 }
 
+/*
+ * One futex, or the two of a condition, at which its waiters wait in turns: those that wait from now on at one, those
+ * from before at the other (struct __pthread_cond_s, sysdeps/nptl/bits/thread-shared-types.h of glibc).
+ */
+static bool is_same_futex(const struct dtc_call *a, const struct dtc_call *b)
+{
+	const uint64_t in_pair = sizeof(uint64_t) - 1;
+	if (a->argument == b->argument)
+		return true;
+	return a->operation == DTC_FUTEX_WAIT_BITSET && b->operation == DTC_FUTEX_WAIT_BITSET &&
+	       (a->argument & ~in_pair) == (b->argument & ~in_pair);
+}
+
 /* Whether the call waited, to its timeout or a signal, for the same as another one of its thread. */
 static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
 {
 	if (is_set_wait(same))
 		return is_set_wait(call) && call->fd == same->fd && is_interrupted(call);
-	return dtc_call_is_futex_wait(call) && call->argument == same->argument &&
+	return dtc_call_is_futex_wait(call) && is_same_futex(call, same) &&
 	       (call->result == -ETIMEDOUT || is_interrupted(call));
 }
 
@@ -48,10 +62,41 @@ static const struct dtc_interval *find_wait(const DtcHistory *h, uint32_t thread
 	return NULL;
 }
 
-/* A condition's mutex is given back before the next wait, and nobody waits for it. */
-static bool wakes_nobody(const struct dtc_call *call)
+/* Whether all that a call woke were threads that wait for a mutex. */
+static bool wakes_for_mutex(const DtcHistory *h, const struct dtc_call *call)
 {
-	return call->kind == DTC_CALL_FUTEX && call->operation == DTC_FUTEX_WAKE && call->result == 0;
+	uint32_t count = dtc_history_get_wake_count(h);
+	uint32_t i = DTC_BISECT(k, 0, count, dtc_history_get_waking_ns(h, k) < call->begin_ns);
+	int64_t woken = 0;
+	for (; i < count && dtc_history_get_waking_ns(h, i) <= call->end_ns; i++) {
+		struct dtc_wake wake_place;
+		struct dtc_interval place;
+		struct dtc_call slept_place;
+		const struct dtc_wake *wake = dtc_history_get_wake(h, i, &wake_place);
+		if (wake->waker != DTC_WAKER_THREAD || wake->thread != call->thread)
+			continue;
+		const struct dtc_interval *v =
+			dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
+		const struct dtc_call *slept =
+			v && v->call != DTC_NONE ? dtc_history_get_call(h, v->call, &slept_place) : NULL;
+		if (!slept || slept->kind != DTC_CALL_FUTEX || slept->operation != DTC_FUTEX_WAIT)
+			return false;
+		woken++;
+	}
+	return woken == call->result;
+}
+
+/*
+ * A condition's mutex is taken before the next wait, which may have to look twice, and given back: nobody waits for it,
+ * or whoever does, for that alone.
+ */
+static bool is_of_mutex(const DtcHistory *h, const struct dtc_call *call)
+{
+	if (call->kind != DTC_CALL_FUTEX)
+		return false;
+	if (call->operation == DTC_FUTEX_WAKE)
+		return call->result == 0 || wakes_for_mutex(h, call);
+	return dtc_call_is_futex_wait(call) && call->result == -EAGAIN;
 }
 
 /*
@@ -71,7 +116,7 @@ static bool moves_nothing(const DtcHistory *h, const struct dtc_call *call, cons
 	case DTC_CALL_REGISTER:
 		return true;
 	default:
-		return wakes_nobody(call);
+		return is_of_mutex(h, call);
 	}
 }
 
@@ -96,7 +141,7 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 		const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 		if (is_in_vain(call, same))
 			return is_in_handler && !is_interrupted(call) ? DTC_NONE : index;
-		if (is_set_wait(same) ? moves_nothing(h, call, same) : wakes_nobody(call))
+		if (is_set_wait(same) ? moves_nothing(h, call, same) : is_of_mutex(h, call))
 			continue;
 		if (is_set_wait(same) || !is_handlers(call))
 			break;

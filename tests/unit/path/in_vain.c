@@ -19,7 +19,19 @@
 #define END 400
 
 /* What the waiter does between its second and its third wait. */
-enum between { NOTHING, WAKES_NOBODY, WAKES_SOMEBODY, OTHER_CALL, WORKS, HANDLER, WRITES };
+enum between {
+	NOTHING,
+	WAKES_NOBODY,
+	WAKES_SOMEBODY,
+	GIVES_MUTEX, /* to another thread that waits for the same lock */
+	LOOKS_AGAIN, /* it has changed when it wants to sleep */
+	OTHER_CALL,
+	WORKS,
+	HANDLER,
+	WRITES
+};
+#define OTHER 12
+#define MUTEX_PRIVATE 128
 #define ERESTARTSYS 512
 
 struct variant {
@@ -33,10 +45,13 @@ static const struct variant variants[] = {
 	{ NOTHING, -ETIMEDOUT, LOCK, 200 },
 	{ WAKES_NOBODY, -ETIMEDOUT, LOCK, 200 },
 	{ WAKES_SOMEBODY, -ETIMEDOUT, LOCK, 0 },
+	{ GIVES_MUTEX, -ETIMEDOUT, LOCK, 200 },
+	{ LOOKS_AGAIN, -ETIMEDOUT, LOCK, 200 },
 	{ OTHER_CALL, -ETIMEDOUT, LOCK, 0 },
 	{ WORKS, -ETIMEDOUT, LOCK, 0 },
-	{ NOTHING, 0, LOCK, 0 }, /* somebody gave it the lock, and another one was faster */
-	{ NOTHING, -ETIMEDOUT, LOCK + 4, 0 },
+	{ NOTHING, 0, LOCK, 0 },		/* somebody gave it the lock, and another one was faster */
+	{ NOTHING, -ETIMEDOUT, LOCK + 4, 200 }, /* a condition's other group of waiters */
+	{ NOTHING, -ETIMEDOUT, LOCK + 8, 0 },
 	{ HANDLER, -ERESTARTSYS, LOCK, 200 }, /* a signal came, and its handler said so */
 	{ HANDLER, -EINTR, LOCK, 200 },
 	{ HANDLER, -ETIMEDOUT, LOCK, 0 },
@@ -59,6 +74,13 @@ static void tell_between(struct story *s, enum between between)
 	if (between == WAKES_NOBODY || between == WAKES_SOMEBODY) {
 		story_futex(s, 204, 0, WAKE_PRIVATE, LOCK + 8);
 		story_leave(s, 205, 0, "futex", between == WAKES_SOMEBODY);
+	} else if (between == GIVES_MUTEX) {
+		story_futex(s, 204, 0, WAKE_PRIVATE, LOCK + 8);
+		story_task(s, DTC_EVENT_SCHED_WAKING, 204, 0, OTHER, "other", 2);
+		story_leave(s, 205, 0, "futex", 1);
+	} else if (between == LOOKS_AGAIN) {
+		story_futex(s, 204, 0, WAIT_PRIVATE, LOCK);
+		story_leave(s, 205, 0, "futex", -EAGAIN);
 	} else if (between == HANDLER || between == WRITES) {
 		story_enter(s, 203, 0, "write", 5);
 		story_leave(s, 204, 0, "write", between == HANDLER ? 1 : 100);
@@ -77,6 +99,9 @@ static const DtcHistory *tell(struct story *s, const struct variant *variant)
 	story_begin(s, "n");
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, WAITER, "waiter");
 	story_switch(s, 1, 1, 0, "swapper/1", RUN, HOLDER, "holder");
+	story_switch(s, 2, 2, 0, "swapper/2", RUN, OTHER, "other");
+	story_futex(s, 3, 2, MUTEX_PRIVATE, LOCK + 8);
+	story_switch(s, 4, 2, OTHER, "other", SLEEP, 0, "swapper/2");
 	tell_wait(s, 20, 100, LOCK, -ETIMEDOUT);
 	tell_wait(s, 120, 200, variant->second_lock, variant->second_result);
 	tell_between(s, variant->between);
