@@ -64,6 +64,14 @@ static bool is_client(const struct dtc_traverse *t, const struct dtc_ahead *ahea
 	       dtc_clocks_to_cluster_ns(t->clocks, waiting->node, waiting->arrival.time_ns) > ahead->since_ns;
 }
 
+/* A process that was made for the request: it is at work for it since then, and its maker before. */
+static bool is_made_for(const struct dtc_traverse *t, const struct dtc_served *span)
+{
+	const struct dtc_thread *of =
+		dtc_history_get_thread(dtc_links_get_history(t->links, t->stand.node), t->stand.thread);
+	return of->tid == of->pid && of->parent != DTC_NONE && span->begin_ns <= of->begin_ns;
+}
+
 bool dtc_traverse_ends_ahead(const struct dtc_traverse *t)
 {
 	struct dtc_ahead *ahead = t->ahead;
@@ -80,7 +88,7 @@ bool dtc_traverse_ends_ahead(const struct dtc_traverse *t)
 		return true;
 	const struct dtc_served *span =
 		dtc_serving_find_span(t->of->serving, stand->node, stand->thread, stand->at_ns - 1);
-	if (!span || span->leads)
+	if (!span || span->leads || is_made_for(t, span))
 		return false;
 	/* is it there already, then since it was called itself */
 	ahead->since_ns = is_first ? dtc_clocks_to_cluster_ns(t->clocks, stand->node, span->begin_ns) : t->tc;
