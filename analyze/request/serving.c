@@ -3,6 +3,7 @@
 
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/begun.h"
+#include "analyze/request/calling.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/life.h"
 #include "analyze/request/passed_on.h"
@@ -219,15 +220,6 @@ bool dtc_serving_add_mark(DtcServing *serving, guint node, const struct mark *ma
 	return true;
 }
 
-static struct mark get_mark(const struct message *message, uint32_t call)
-{
-	return (struct mark){ .call = call,
-			      .request = message->request,
-			      .other = message->other,
-			      .from_node = message->node,
-			      .from = message->call };
-}
-
 static void add_mark(DtcServing *serving, guint node, uint32_t call, uint32_t stream, guint request, bool ends)
 {
 	const struct mark mark = { .call = call,
@@ -409,7 +401,7 @@ static void deliver_opened(DtcServing *serving, const struct message *message, c
 		if (first == DTC_NONE)
 			continue;
 		const struct dtc_call call = dtc_history_copy_call(h, first);
-		const struct mark mark = get_mark(message, first);
+		const struct mark mark = dtc_mark_of_message(message, first);
 		if (call.offset == 0 && call.thread != connect->thread)
 			dtc_serving_add_mark(serving, message->node, &mark);
 	}
@@ -451,7 +443,7 @@ static void deliver_untraced(DtcServing *serving, const struct message *message,
 		    (asked.thread != write->thread || !is_one_question(h, before, message->call)))
 			return;
 	}
-	const struct mark mark = get_mark(message, read);
+	const struct mark mark = dtc_mark_of_message(message, read);
 	dtc_serving_add_mark(serving, message->node, &mark);
 }
 
@@ -493,7 +485,7 @@ static void pass_on(DtcServing *serving, const struct message *message, const st
 	dtc_passed_on_find(serving->links, node, reader, source->base_out + (uint32_t)write->offset,
 			   (uint32_t)write->result, writes);
 	for (guint i = 0; i < writes->len; i++) {
-		struct mark mark = get_mark(message, g_array_index(writes, uint32_t, i));
+		struct mark mark = dtc_mark_of_message(message, g_array_index(writes, uint32_t, i));
 		mark.is_passed_on = true;
 		dtc_serving_add_mark(serving, node, &mark);
 	}
@@ -503,7 +495,7 @@ static void pass_on(DtcServing *serving, const struct message *message, const st
 static bool mark_read(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader,
 		      uint32_t stream, uint32_t upto)
 {
-	struct mark mark = get_mark(message, reader);
+	struct mark mark = dtc_mark_of_message(message, reader);
 	mark.stream = stream;
 	mark.upto = upto;
 	mark.by_bytes = message->by_bytes;
@@ -541,7 +533,7 @@ static void tell_writer(DtcServing *serving, const struct message *message)
 
 	if (!dtc_links_find_datagram_write(serving->links, message->node, read, &node, &write))
 		return;
-	struct mark mark = get_mark(message, write.call);
+	struct mark mark = dtc_mark_of_message(message, write.call);
 	mark.upto = write.number;
 	dtc_serving_add_mark(serving, node, &mark);
 }
@@ -560,6 +552,10 @@ static void deliver(DtcServing *serving, const struct message *message)
 	}
 	if (write->kind == DTC_CALL_READ) {
 		tell_writer(serving, message);
+		return;
+	}
+	if (dtc_calling_is_call(get_history(serving, message->node), write)) {
+		dtc_calling_deliver(serving, message);
 		return;
 	}
 	if (dtc_datagrams_is_socket(get_history(serving, message->node), write->file)) {

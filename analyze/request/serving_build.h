@@ -61,6 +61,16 @@ struct message {
 	bool by_bytes; /* a write of what the process had received for the request */
 };
 
+/* Of a call that moves on what a message says. */
+static inline struct mark dtc_mark_of_message(const struct message *message, uint32_t call)
+{
+	return (struct mark){ .call = call,
+			      .request = message->request,
+			      .other = message->other,
+			      .from_node = message->node,
+			      .from = message->call };
+}
+
 /* One end of a hop: a file, for one request. */
 struct end {
 	guint node;

@@ -5,6 +5,7 @@
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/begun.h"
+#include "analyze/request/calling.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/woken.h"
 
@@ -656,6 +657,18 @@ static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks,
 		become(scan, STRANGER, DTC_NO_REQUEST, call->begin_ns);
 }
 
+/* A thread calls a loop of its process, which goes on for whom it works; or this loop was called. */
+static void scan_calling(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
+{
+	if (scan->current < STRANGER && !scan->is_last && dtc_calling_is_call(scan->history, call))
+		dtc_calling_note(scan->serving, scan->worker->node, id, scan->current, scan->other);
+	if (!mark || call->kind != DTC_CALL_READ)
+		return;
+	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != mark->request;
+	scan->turn_request = mark->request;
+	become(scan, mark->request, mark->other, call->begin_ns);
+}
+
 static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
 {
 	struct dtc_call call_place;
@@ -674,6 +687,8 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 		break;
 	case DTC_CALL_READ:
 	case DTC_CALL_WRITE:
+		if (!has_moved)
+			scan_calling(scan, call, id, mark);
 		if (has_moved && dtc_datagrams_count(call) > 1)
 			scan_datagrams(scan, id, marks, mark_count);
 		else if (has_moved)
@@ -705,11 +720,9 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 	default:
 		break;
 	}
-	bool ends = false;
 	for (guint i = 0; i < mark_count; i++)
-		ends |= marks[i].ends;
-	if (ends)
-		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+		if (marks[i].ends)
+			pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
 }
 
 static int compare_marks(gconstpointer a, gconstpointer b)
