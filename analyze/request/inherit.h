@@ -29,6 +29,8 @@ struct dtc_handed {
 /* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
  * order. */
 void dtc_inherit(DtcServing *serving, const DtcLinks *links);
+/* Then the processes that threads made and waited for while they were at work. */
+void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links);
 
 /* In serving_inherited.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);

@@ -695,6 +695,7 @@ static void look_at_all(DtcServing *serving, bool inherits)
 	for (guint i = 0; i < serving->order->len; i++)
 		if (((struct worker *)g_ptr_array_index(serving->order, i))->told->len)
 			dtc_serving_merge_told(g_ptr_array_index(serving->order, i));
+	dtc_inherit_by_birth(serving, serving->links);
 }
 
 /* What a thread writes to others while it is at work for a request that it was given. */
