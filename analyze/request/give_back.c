@@ -219,6 +219,25 @@ static int compare_writes(gconstpointer a, gconstpointer b, gpointer data)
 	return x_ns != y_ns ? (x_ns < y_ns ? -1 : 1) : compare_brought(a, b);
 }
 
+/* The last that a thread waited for before a call was whatever comes on many descriptors: a loop, and no pool's. */
+static bool is_loop(const DtcHistory *h, uint32_t call)
+{
+	uint32_t first = dtc_history_get_thread(h, dtc_history_copy_call(h, call).thread)->call_first;
+	for (uint32_t i = call; i-- > first && call - i < TURN_CALLS;) {
+		const struct dtc_call before = dtc_history_copy_call(h, i);
+		if (before.kind == DTC_CALL_POLL && !dtc_call_is_glance(&before))
+			return before.file != DTC_NONE; /* of epoll */
+	}
+	return false;
+}
+
+/* A loop that calls another one: its own calls tell for whom it works (BIND). */
+static bool tells_itself(const struct search *search, const struct brought *brought, int64_t at_ns)
+{
+	const struct dtc_served *span = dtc_serving_find_span(search->serving, search->node, brought->writer, at_ns);
+	return span && !span->leads && is_loop(search->history, brought->write);
+}
+
 /* What a loop was told in one turn, from an index of what was brought on. Returns the index behind. */
 static guint look_at_turn(struct search *search, guint from)
 {
@@ -244,7 +263,8 @@ static guint look_at_turn(struct search *search, guint from)
 		guint request = g_array_index(acts, guint, i);
 		int64_t at_ns = dtc_history_get_call_begin_ns(h, told[i].write);
 		int64_t since_ns = find_since_ns(search, head.reader, request, at_ns);
-		add(search, told[i].writer, head.reader, request, since_ns, at_ns);
+		if (!tells_itself(search, &told[i], at_ns))
+			add(search, told[i].writer, head.reader, request, since_ns, at_ns);
 		g_hash_table_add(search->known, GUINT_TO_POINTER(told[i].write));
 	}
 	return next;

@@ -21,7 +21,7 @@
 #define X 0
 #define Y 1
 
-enum variant { ALONE, TWICE, SHARED, READS };
+enum variant { ALONE, TWICE, SHARED, READS, OWN };
 
 static void tell_call(struct story *s, int64_t us, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -40,16 +40,29 @@ static void tell(struct story *s, struct served_path *w, enum variant variant)
 	tell_call(s, 1, 0, "eventfd2", -1, EVENT);
 	for (int64_t fd = OURS; fd <= SERVER; fd++)
 		tell_call(s, 3 + 2 * (fd - OURS), 0, "socket", -1, fd);
+	if (variant == OWN) {
+		story_enter(s, 8 * US + 200, 1, "read", OTHERS);
+		story_leave(s, 8 * US + 400, 1, "read", 40);
+		story_poll(s, 8 * US + 500, 0, "epoll_wait", 3, -1);
+	}
 	story_poll(s, 9 * US, 1, "epoll_wait", 3, -1);
+	if (variant == OWN) {
+		story_switch(s, 9 * US + 100, 1, ASKER, "loop", 1, 0, "swapper/1");
+		story_leave(s, 9 * US + 500, 0, "epoll_wait", 1);
+	}
 	tell_call(s, 10, 0, "read", OURS, 40);
 	tell_call(s, 12, 0, "write", EVENT, 8);
 	if (variant == TWICE)
 		tell_call(s, 14, 2, "write", EVENT, 8);
+	if (variant == OWN) {
+		story_task(s, DTC_EVENT_SCHED_WAKING, 14 * US, 0, ASKER, "loop", 1);
+		story_switch(s, 15 * US, 1, 0, "swapper/1", 0, ASKER, "loop");
+	}
 	story_leave(s, 16 * US, 1, "epoll_wait", 1);
 	tell_call(s, 20, 1, "read", EVENT, 8);
 	if (variant == READS)
 		tell_call(s, 25, 1, "read", OTHERS, 40);
-	tell_call(s, 30, 1, "write", SERVER, 44);
+	tell_call(s, 30, 1, "write", variant == OWN ? OTHERS : SERVER, 44);
 	story_poll(s, 40 * US, 1, "epoll_wait", 3, -1);
 	story_leave(s, 50 * US, 1, "epoll_wait", 1);
 	if (variant == SHARED) {
@@ -61,6 +74,8 @@ static void tell(struct story *s, struct served_path *w, enum variant variant)
 	served_path_add(w, READER, 10 * US, X, false);
 	if (variant == READS)
 		served_path_add(w, ASKER, 25 * US, Y, false);
+	if (variant == OWN)
+		served_path_add(w, ASKER, 8 * US + 200, Y, false);
 	dtc_serving_seal(w->serving, true);
 }
 
@@ -86,6 +101,24 @@ static void test(gconstpointer data)
 	served_path_clear(&w);
 }
 
+/*
+ * The other loop answers Y, that it had read itself, in the turn in which it is called: no pool's thread has told it
+ * to, but a loop whose own calls tell that it called for X.
+ */
+static void test_own(void)
+{
+	struct story s;
+	struct served_path w;
+	tell(&s, &w, OWN);
+	uint32_t thread = dtc_history_find_thread(w.history, READER, 10 * US);
+	const struct dtc_served *before = dtc_serving_find_span(w.serving, 0, thread, 9 * US + 600);
+	const struct dtc_served *span = dtc_serving_find_span(w.serving, 0, thread, 11 * US);
+	g_assert_true(!before || before->leads);
+	g_assert_nonnull(span);
+	g_assert_cmpuint(span->request, ==, X);
+	served_path_clear(&w);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "alone", "twice", "shared", "reads" };
@@ -94,5 +127,6 @@ int main(int argc, char **argv)
 		g_autofree char *path = g_strconcat("/request/calling/", names[i], NULL);
 		g_test_add_data_func(path, GUINT_TO_POINTER(i), test);
 	}
+	g_test_add_func("/request/calling/own", test_own);
 	return g_test_run();
 }
