@@ -2,8 +2,11 @@
 /* A broker on one node: threads of processes that connect to it over loopback, and whose each message is. */
 #pragma once
 
+#include "sync/fit/clocks.h"
 #include "tests/support/served_request.h"
 #include "tests/support/story.h"
+
+#include <string.h>
 
 #define US ((int64_t)1000)
 #define LOCAL 0x7f000001u
@@ -53,4 +56,69 @@ static inline uint32_t find_flow(const DtcPackets *packets, uint16_t from, uint1
 {
 	const struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, 0, 0, 0, 0, 0);
 	return dtc_packets_find_flow(packets, h.source, from, h.destination, to, DTC_PROTOCOL_TCP, 0);
+}
+
+/* A story that was told, with what its node's capture has of the messages. */
+struct broker_story {
+	struct story story;
+	const DtcHistory *h;
+	DtcClocks *clocks;
+	DtcLinks *links;
+	DtcShingles *shingles;
+	DtcFrames *frames;
+	const DtcPackets *captures[1];
+	const DtcShingles *all_shingles[1];
+	const DtcFrames *all_frames[1];
+	DtcServing *serving;
+};
+
+/* The story is told. */
+static inline void broker_begin(struct broker_story *t)
+{
+	static const char *const names[] = { "node" };
+	t->h = story_end(&t->story);
+	t->clocks = dtc_clocks_new_identity(1);
+	t->links = dtc_links_new(1, names, &t->h, t->clocks);
+	t->all_frames[0] = t->frames = dtc_frames_new(0);
+	t->all_shingles[0] = t->shingles = dtc_shingles_new(0);
+	t->captures[0] = dtc_history_get_packets(t->h);
+}
+
+static inline void broker_add_message(const struct broker_story *t, uint16_t from, uint16_t to, uint32_t seq,
+				      const char *text)
+{
+	dtc_shingles_add(t->shingles, find_flow(t->captures[0], from, to), seq, (const uint8_t *)text,
+			 (uint32_t)strlen(text));
+}
+
+/* All messages are there; requests may be added to its table of work. */
+static inline void broker_link(struct broker_story *t)
+{
+	dtc_shingles_finish(t->shingles);
+	dtc_links_set_frames(t->links, t->captures, t->all_frames);
+	dtc_links_set_shingles(t->links, t->all_shingles);
+	t->serving = dtc_serving_new(t->links);
+}
+
+static inline void broker_clear(struct broker_story *t)
+{
+	dtc_serving_free(t->serving);
+	dtc_frames_free(t->frames);
+	dtc_shingles_free(t->shingles);
+	dtc_links_free(t->links);
+	dtc_clocks_free(t->clocks);
+	story_clear(&t->story);
+}
+
+static inline uint32_t broker_find_call(const struct broker_story *t, int tid, int64_t us)
+{
+	return dtc_history_find_call(t->h, dtc_history_find_thread(t->h, tid, 50 * US), us * US);
+}
+
+/* For whom a call of a thread, in the story for 50 us, is; it is for somebody. */
+static inline const struct dtc_owned *broker_find_owned(const struct broker_story *t, int tid, int64_t us)
+{
+	const struct dtc_owned *owned = dtc_serving_find_owned(t->serving, 0, broker_find_call(t, tid, us), 0);
+	g_assert_nonnull(owned);
+	return owned;
 }

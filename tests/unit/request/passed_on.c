@@ -9,7 +9,6 @@
  *   broker                              34 reads it   36 takes it   42 reads that a worker wants one   44 gives it
  *   worker                                                     40 asks                      46 reads it  60 answers
  */
-#include "sync/fit/clocks.h"
 #include "tests/support/broker.h"
 
 #define OTHER 80 /* another front */
@@ -24,19 +23,6 @@ enum { X, Y };
  * it did so for Y.
  */
 enum has { THE_JOB, NOTHING, TWO_JOBS, MORE_OF_ANOTHER, A_ROW };
-
-struct told {
-	struct story story;
-	const DtcHistory *h;
-	DtcClocks *clocks;
-	DtcLinks *links;
-	DtcShingles *shingles;
-	DtcFrames *frames;
-	const DtcPackets *captures[1];
-	const DtcShingles *all_shingles[1];
-	const DtcFrames *all_frames[1];
-	DtcServing *serving;
-};
 
 /*
  * The worker answers X, and a second front's job Y waits: X's answer goes to its front, and the worker is told that it
@@ -57,7 +43,7 @@ static void tell_answer(struct story *s)
 	tell_write(s, 1, 74, 12, PORT, OTHERS_PORT, 500, 160, 20);
 }
 
-static const DtcHistory *tell(struct story *s)
+static void tell(struct story *s)
 {
 	story_begin(s, "node");
 	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
@@ -91,11 +77,10 @@ static const DtcHistory *tell(struct story *s)
 	tell_call(s, 2, 80, "write", 11, 20);
 	tell_call(s, 0, 90, "write", 5, 20);
 	tell_call(s, 3, 95, "write", 14, 20);
-	return story_end(s);
 }
 
 /* Jobs of other words each, and the protocol's around them; what is given to the worker is made of them. */
-static void add_messages(DtcShingles *shingles, const DtcPackets *packets, enum has has)
+static void add_messages(const struct broker_story *t, enum has has)
 {
 	static const char *const jobs[] = { "*3 LPUSH jobs {yesterday's-report-of-7711}",
 					    "*3 LPUSH jobs {resize-upload-0042}" };
@@ -103,27 +88,17 @@ static void add_messages(DtcShingles *shingles, const DtcPackets *packets, enum 
 					     "*2 jobs 25 {resize-upload-0042}{yesterday's-}",
 					     "*2 jobs 25 {upload-0042}{yesterday's-report-of-7711}",
 					     "*2 jobs 25 {resize-upload-0042}" };
-	uint32_t in = find_flow(packets, FRONTS_PORT, PORT), out = find_flow(packets, PORT, WORKERS_PORT);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(jobs); i++)
-		dtc_shingles_add(shingles, in, 100 + i * JOB_BYTES, (const uint8_t *)jobs[i],
-				 (uint32_t)strlen(jobs[i]));
-	dtc_shingles_add(shingles, out, 500, (const uint8_t *)given[has], (uint32_t)strlen(given[has]));
-	dtc_shingles_finish(shingles);
+		broker_add_message(t, FRONTS_PORT, PORT, 100 + i * JOB_BYTES, jobs[i]);
+	broker_add_message(t, PORT, WORKERS_PORT, 500, given[has]);
 }
 
-static void begin(struct told *t, enum has has)
+static void begin(struct broker_story *t, enum has has)
 {
-	static const char *const names[] = { "node" };
-	t->h = tell(&t->story);
-	t->clocks = dtc_clocks_new_identity(1);
-	t->links = dtc_links_new(1, names, &t->h, t->clocks);
-	t->all_frames[0] = t->frames = dtc_frames_new(0);
-	t->all_shingles[0] = t->shingles = dtc_shingles_new(0);
-	t->captures[0] = dtc_history_get_packets(t->h);
-	add_messages(t->shingles, t->captures[0], has);
-	dtc_links_set_frames(t->links, t->captures, t->all_frames);
-	dtc_links_set_shingles(t->links, t->all_shingles);
-	t->serving = dtc_serving_new(t->links);
+	tell(&t->story);
+	broker_begin(t);
+	add_messages(t, has);
+	broker_link(t);
 	bool is_row = has == A_ROW;
 	served_request_add(t->serving, t->h, X, FRONT, 30 * US, 90 * US, 0);
 	served_request_add(t->serving, t->h, Y, is_row ? WORKER : OTHER, (is_row ? 38 : 48) * US,
@@ -131,20 +106,10 @@ static void begin(struct told *t, enum has has)
 	dtc_serving_seal(t->serving, true);
 }
 
-static void clear(struct told *t)
-{
-	dtc_serving_free(t->serving);
-	dtc_frames_free(t->frames);
-	dtc_shingles_free(t->shingles);
-	dtc_links_free(t->links);
-	dtc_clocks_free(t->clocks);
-	story_clear(&t->story);
-}
-
 static void test(gconstpointer data)
 {
 	enum has has = GPOINTER_TO_UINT(data);
-	struct told t;
+	struct broker_story t;
 	begin(&t, has);
 	uint32_t broker = dtc_history_find_thread(t.h, BROKER, 50 * US);
 	uint32_t worker = dtc_history_find_thread(t.h, WORKER, 50 * US);
@@ -169,7 +134,7 @@ static void test(gconstpointer data)
 		g_assert_null(given);
 		g_assert_null(work);
 	}
-	clear(&t);
+	broker_clear(&t);
 }
 
 int main(int argc, char **argv)

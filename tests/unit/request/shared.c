@@ -14,7 +14,6 @@
  *   front    20 X 22 Y 24 Z 26 looks for more 28 asks 30 asks    40 answers X   52 reads 54 answers   62 reads 64
  * answers server                                           34 reads both          50 answers           60 answers
  */
-#include "sync/fit/clocks.h"
 #include "tests/support/broker.h"
 
 #define SECOND 41 /* a thread of the broker */
@@ -25,66 +24,6 @@
 #define CLIENTS_PORT 50000
 
 enum { X, Y, Z };
-
-struct told {
-	struct story story;
-	const DtcHistory *h;
-	DtcClocks *clocks;
-	DtcLinks *links;
-	DtcShingles *shingles;
-	DtcFrames *frames;
-	const DtcPackets *captures[1];
-	const DtcShingles *all_shingles[1];
-	const DtcFrames *all_frames[1];
-	DtcServing *serving;
-};
-
-static void begin(struct told *t)
-{
-	static const char *const names[] = { "node" };
-	t->h = story_end(&t->story);
-	t->clocks = dtc_clocks_new_identity(1);
-	t->links = dtc_links_new(1, names, &t->h, t->clocks);
-	t->all_frames[0] = t->frames = dtc_frames_new(0);
-	t->all_shingles[0] = t->shingles = dtc_shingles_new(0);
-	t->captures[0] = dtc_history_get_packets(t->h);
-}
-
-static void add(const struct told *t, uint16_t from, uint16_t to, uint32_t seq, const char *text)
-{
-	dtc_shingles_add(t->shingles, find_flow(t->captures[0], from, to), seq, (const uint8_t *)text,
-			 (uint32_t)strlen(text));
-}
-
-static void link_captures(struct told *t)
-{
-	dtc_shingles_finish(t->shingles);
-	dtc_links_set_frames(t->links, t->captures, t->all_frames);
-	dtc_links_set_shingles(t->links, t->all_shingles);
-	t->serving = dtc_serving_new(t->links);
-}
-
-static void clear(struct told *t)
-{
-	dtc_serving_free(t->serving);
-	dtc_frames_free(t->frames);
-	dtc_shingles_free(t->shingles);
-	dtc_links_free(t->links);
-	dtc_clocks_free(t->clocks);
-	story_clear(&t->story);
-}
-
-static uint32_t find_call(const struct told *t, int tid, int64_t us)
-{
-	return dtc_history_find_call(t->h, dtc_history_find_thread(t->h, tid, 50 * US), us * US);
-}
-
-static const struct dtc_owned *find_owned(const struct told *t, int tid, int64_t us)
-{
-	const struct dtc_owned *owned = dtc_serving_find_owned(t->serving, 0, find_call(t, tid, us), 0);
-	g_assert_nonnull(owned);
-	return owned;
-}
 
 /* ---- threads ---- */
 
@@ -126,30 +65,30 @@ static void tell_threads(struct story *s)
 
 static void test_threads(void)
 {
-	struct told t;
+	struct broker_story t;
 	tell_threads(&t.story);
-	begin(&t);
-	add(&t, FRONTS_PORT, PORT, 100, "PUB jobs {resize-upload-0042}");
-	add(&t, FRONTS_PORT, PORT, 160, "PUB jobs {yesterday's-report-of-7711}");
-	add(&t, PORT, WORKERS_PORT, 500, "MSG jobs 7 {resize-upload-0042}");
-	add(&t, PORT, WORKERS_PORT, 570, "MSG jobs 7 {yesterday's-report-of-7711}");
-	add(&t, WORKERS_PORT, PORT, 100, "PUB inbox {upload-0042}: done");
-	add(&t, WORKERS_PORT, PORT, 150, "PUB inbox {report-of-7711}: done");
-	add(&t, PORT, FRONTS_PORT, 500, "MSG inbox {upload-0042}: done");
-	add(&t, PORT, FRONTS_PORT, 550, "MSG inbox {report-of-7711}: done");
-	link_captures(&t);
+	broker_begin(&t);
+	broker_add_message(&t, FRONTS_PORT, PORT, 100, "PUB jobs {resize-upload-0042}");
+	broker_add_message(&t, FRONTS_PORT, PORT, 160, "PUB jobs {yesterday's-report-of-7711}");
+	broker_add_message(&t, PORT, WORKERS_PORT, 500, "MSG jobs 7 {resize-upload-0042}");
+	broker_add_message(&t, PORT, WORKERS_PORT, 570, "MSG jobs 7 {yesterday's-report-of-7711}");
+	broker_add_message(&t, WORKERS_PORT, PORT, 100, "PUB inbox {upload-0042}: done");
+	broker_add_message(&t, WORKERS_PORT, PORT, 150, "PUB inbox {report-of-7711}: done");
+	broker_add_message(&t, PORT, FRONTS_PORT, 500, "MSG inbox {upload-0042}: done");
+	broker_add_message(&t, PORT, FRONTS_PORT, 550, "MSG inbox {report-of-7711}: done");
+	broker_link(&t);
 	served_request_add(t.serving, t.h, X, FRONT, 20 * US, 62 * US, 0);
 	served_request_add(t.serving, t.h, Y, FRONT, 32 * US, 82 * US, 0);
 	dtc_serving_seal(t.serving, true);
 
-	g_assert_cmpuint(find_owned(&t, SECOND, 38)->request, ==, Y);
-	g_assert_cmpuint(find_owned(&t, SECOND, 56)->request, ==, X);
-	g_assert_cmpuint(find_owned(&t, SECOND, 56)->read, ==, find_call(&t, SECOND, 54));
-	g_assert_cmpuint(find_owned(&t, BROKER, 76)->request, ==, Y);
+	g_assert_cmpuint(broker_find_owned(&t, SECOND, 38)->request, ==, Y);
+	g_assert_cmpuint(broker_find_owned(&t, SECOND, 56)->request, ==, X);
+	g_assert_cmpuint(broker_find_owned(&t, SECOND, 56)->read, ==, broker_find_call(&t, SECOND, 54));
+	g_assert_cmpuint(broker_find_owned(&t, BROKER, 76)->request, ==, Y);
 	/* what the front read is another one's than was believed before the worker's answer was followed */
-	g_assert_cmpuint(find_owned(&t, FRONT, 62)->read, ==, find_call(&t, FRONT, 60));
-	g_assert_cmpuint(find_owned(&t, FRONT, 82)->read, ==, find_call(&t, FRONT, 80));
-	clear(&t);
+	g_assert_cmpuint(broker_find_owned(&t, FRONT, 62)->read, ==, broker_find_call(&t, FRONT, 60));
+	g_assert_cmpuint(broker_find_owned(&t, FRONT, 82)->read, ==, broker_find_call(&t, FRONT, 80));
+	broker_clear(&t);
 }
 
 /* ---- loop ---- */
@@ -207,7 +146,7 @@ static void tell_loop(struct story *s, int64_t first, int64_t second)
 	story_poll(s, 66 * US, 0, "epoll_wait", 3, -1);
 }
 
-static void add_all(const struct told *t, guint first, guint second)
+static void add_all(const struct broker_story *t, guint first, guint second)
 {
 	static const int64_t reads_us[] = { [X] = 20, [Y] = 22, [Z] = 24 };
 	served_request_add_ended(t->serving, t->h, X, FRONT, reads_us[X] * US, 40 * US);
@@ -219,30 +158,30 @@ static void add_all(const struct told *t, guint first, guint second)
 /* Nothing but the order tells: but X, which was read first, was answered before any answer to what was asked came. */
 static void test_order(void)
 {
-	struct told t;
+	struct broker_story t;
 	tell_loop(&t.story, 6, 13);
-	begin(&t);
-	link_captures(&t);
+	broker_begin(&t);
+	broker_link(&t);
 	add_all(&t, Y, Z);
-	g_assert_cmpuint(find_owned(&t, FRONT, 28)->request, ==, Y);
-	clear(&t);
+	g_assert_cmpuint(broker_find_owned(&t, FRONT, 28)->request, ==, Y);
+	broker_clear(&t);
 }
 
 /* It asked for Z first: the answers tell that, by the words that they have of their questions. */
 static void test_correlated(void)
 {
-	struct told t;
+	struct broker_story t;
 	tell_loop(&t.story, 13, 6);
-	begin(&t);
-	add(&t, FRONTS_PORT, PORT, 100, "CALL 6 reply-to=5e9c1177-20a4-11ef thumbnails");
-	add(&t, FRONTS_PORT, PORT, 160, "CALL 6 reply-to=a04481f2-9d31-4c80 totals");
-	add(&t, PORT, FRONTS_PORT, 500, "DONE 5e9c1177-20a4-11ef 32 of 32");
-	add(&t, PORT, FRONTS_PORT, 550, "DONE a04481f2-9d31-4c80 12.90");
-	link_captures(&t);
+	broker_begin(&t);
+	broker_add_message(&t, FRONTS_PORT, PORT, 100, "CALL 6 reply-to=5e9c1177-20a4-11ef thumbnails");
+	broker_add_message(&t, FRONTS_PORT, PORT, 160, "CALL 6 reply-to=a04481f2-9d31-4c80 totals");
+	broker_add_message(&t, PORT, FRONTS_PORT, 500, "DONE 5e9c1177-20a4-11ef 32 of 32");
+	broker_add_message(&t, PORT, FRONTS_PORT, 550, "DONE a04481f2-9d31-4c80 12.90");
+	broker_link(&t);
 	add_all(&t, Z, Y);
-	g_assert_cmpuint(find_owned(&t, FRONT, 28)->request, ==, Z);
-	g_assert_cmpuint(find_owned(&t, FRONT, 30)->request, ==, Y);
-	clear(&t);
+	g_assert_cmpuint(broker_find_owned(&t, FRONT, 28)->request, ==, Z);
+	g_assert_cmpuint(broker_find_owned(&t, FRONT, 30)->request, ==, Y);
+	broker_clear(&t);
 }
 
 int main(int argc, char **argv)

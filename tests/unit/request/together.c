@@ -9,7 +9,6 @@
  *   worker                                                48 reads both 60 answers X              80 Y
  */
 #include "analyze/edge/arrival.h"
-#include "sync/fit/clocks.h"
 #include "tests/support/broker.h"
 
 #define JOB_BYTES 60
@@ -18,7 +17,7 @@
 
 enum { X, Y };
 
-static const DtcHistory *tell(struct story *s)
+static void tell(struct story *s)
 {
 	story_begin(s, "node");
 	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
@@ -56,34 +55,16 @@ static const DtcHistory *tell(struct story *s)
 	story_leave(s, 89 * US, 0, "epoll_wait", 1);
 	tell_call(s, 0, 90, "read", 7, DONE_BYTES);
 	tell_call(s, 0, 92, "write", 6, 20);
-	return story_end(s);
 }
 
-static void add(DtcShingles *shingles, uint32_t flow, uint32_t seq, const char *text)
+static void add_messages(const struct broker_story *t)
 {
-	dtc_shingles_add(shingles, flow, seq, (const uint8_t *)text, (uint32_t)strlen(text));
-}
-
-static void add_messages(DtcShingles *shingles, const DtcPackets *packets)
-{
-	uint32_t in = find_flow(packets, FRONTS_PORT, PORT), out = find_flow(packets, PORT, WORKERS_PORT);
-	uint32_t done = find_flow(packets, WORKERS_PORT, PORT);
-	add(shingles, in, 100, "PUB jobs {resize-upload-0042}");
-	add(shingles, in, 160, "PUB jobs {yesterday's-report-of-7711}");
-	add(shingles, out, 500, "MSG jobs 7 {resize-upload-0042}");
-	add(shingles, out, 570, "MSG jobs 7 {yesterday's-report-of-7711}");
-	add(shingles, done, 100, "PUB inbox {upload-0042}: done");
-	add(shingles, done, 150, "PUB inbox {report-of-7711}: done");
-	dtc_shingles_finish(shingles);
-}
-
-static const struct dtc_owned *find_owned(const DtcServing *serving, const DtcHistory *h, int tid, int64_t us)
-{
-	uint32_t thread = dtc_history_find_thread(h, tid, 50 * US);
-	const struct dtc_owned *owned =
-		dtc_serving_find_owned(serving, 0, dtc_history_find_call(h, thread, us * US), 0);
-	g_assert_nonnull(owned);
-	return owned;
+	broker_add_message(t, FRONTS_PORT, PORT, 100, "PUB jobs {resize-upload-0042}");
+	broker_add_message(t, FRONTS_PORT, PORT, 160, "PUB jobs {yesterday's-report-of-7711}");
+	broker_add_message(t, PORT, WORKERS_PORT, 500, "MSG jobs 7 {resize-upload-0042}");
+	broker_add_message(t, PORT, WORKERS_PORT, 570, "MSG jobs 7 {yesterday's-report-of-7711}");
+	broker_add_message(t, WORKERS_PORT, PORT, 100, "PUB inbox {upload-0042}: done");
+	broker_add_message(t, WORKERS_PORT, PORT, 150, "PUB inbox {report-of-7711}: done");
 }
 
 static void assert_works(const DtcServing *serving, const DtcHistory *h, int64_t us, guint request)
@@ -97,46 +78,39 @@ static void assert_works(const DtcServing *serving, const DtcHistory *h, int64_t
 
 static void test(void)
 {
-	static const char *const names[] = { "node" };
-	struct story s;
-	const DtcHistory *h = tell(&s);
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcFrames) frames = dtc_frames_new(0);
-	g_autoptr(DtcShingles) shingles = dtc_shingles_new(0);
-	const DtcFrames *const all_frames[] = { frames };
-	const DtcShingles *const all_shingles[] = { shingles };
-	const DtcPackets *const captures[] = { dtc_history_get_packets(h) };
-	add_messages(shingles, captures[0]);
-	dtc_links_set_frames(links, captures, all_frames);
-	dtc_links_set_shingles(links, all_shingles);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
+	struct broker_story t;
+	tell(&t.story);
+	broker_begin(&t);
+	add_messages(&t);
+	broker_link(&t);
+	DtcServing *serving = t.serving;
+	const DtcHistory *h = t.h;
 	served_request_add(serving, h, X, FRONT, 20 * US, 72 * US, 0);
 	served_request_add(serving, h, Y, FRONT, 30 * US, 92 * US, 0);
 	dtc_serving_seal(serving, true);
 
-	g_assert_cmpuint(find_owned(serving, h, BROKER, 42)->request, ==, X);
-	g_assert_cmpuint(find_owned(serving, h, BROKER, 44)->request, ==, Y);
+	g_assert_cmpuint(broker_find_owned(&t, BROKER, 42)->request, ==, X);
+	g_assert_cmpuint(broker_find_owned(&t, BROKER, 44)->request, ==, Y);
 	assert_works(serving, h, 55, X);
 	assert_works(serving, h, 70, Y);
 	/* each has its own bytes of the one read, and when these came */
 	uint32_t worker = dtc_history_find_thread(h, WORKER, 50 * US);
 	for (guint i = X; i <= Y; i++) {
-		const struct dtc_owned *answer = find_owned(serving, h, WORKER, i == X ? 60 : 80);
+		const struct dtc_owned *answer = broker_find_owned(&t, WORKER, i == X ? 60 : 80);
 		struct dtc_arrival arrival;
 		g_assert_cmpuint(answer->request, ==, i);
 		g_assert_cmpuint(answer->read, ==, dtc_history_find_call(h, worker, 48 * US));
 		g_assert_cmpuint(answer->taken, ==, i == X ? GIVEN_BYTES : 0);
-		g_assert_true(dtc_arrival_find_for_taken(links, 0, answer->read, answer->taken, &arrival));
+		g_assert_true(dtc_arrival_find_for_taken(t.links, 0, answer->read, answer->taken, &arrival));
 		g_assert_cmpint(arrival.time_ns / US, ==, i == X ? 42 : 44);
 	}
 	/* both are answers to the broker, and none asks it */
 	struct dtc_taken taken;
 	g_assert_true(dtc_serving_find_taken(serving, X, 0, BROKER, 63 * US, 65 * US, &taken));
 	g_assert_true(dtc_serving_find_taken(serving, Y, 0, BROKER, 83 * US, 85 * US, &taken));
-	g_assert_cmpuint(find_owned(serving, h, BROKER, 66)->request, ==, X);
-	g_assert_cmpuint(find_owned(serving, h, BROKER, 86)->request, ==, Y);
-	story_clear(&s);
+	g_assert_cmpuint(broker_find_owned(&t, BROKER, 66)->request, ==, X);
+	g_assert_cmpuint(broker_find_owned(&t, BROKER, 86)->request, ==, Y);
+	broker_clear(&t);
 }
 
 int main(int argc, char **argv)
