@@ -760,6 +760,7 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 	g_array_sort(serving->takings, compare_takings);
 	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */
 	g_hash_table_remove_all(serving->marked);
+	g_clear_pointer(&serving->unanswered, dtc_unanswered_free);
 	serving->is_sealed = true;
 }
 
