@@ -4,7 +4,6 @@
 #include "analyze/edge/local_bytes.h"
 #include "analyze/request/give_back.h"
 #include "analyze/request/lock_words.h"
-#include "analyze/request/made_for.h"
 #include "analyze/request/told.h"
 
 /* A write with which a thread calls another one of its process. */
@@ -260,44 +259,5 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 		g_hash_table_iter_init(&iter, open);
 		while (g_hash_table_iter_next(&iter, NULL, &piece))
 			close_piece(&pieces, piece);
-	}
-	dtc_made_for(serving, links);
-}
-
-/* When a thread was gone for good, but for what its parent takes of it; node time. */
-static int64_t find_exit_ns(const DtcHistory *h, uint32_t id)
-{
-	const struct dtc_thread *thread = dtc_history_get_thread(h, id);
-	struct dtc_interval place;
-	const struct dtc_interval *last = dtc_history_find_interval_before(h, id, thread->end_ns, &place);
-	return last && last->state == DTC_STATE_EXITED ? last->begin_ns : thread->end_ns;
-}
-
-/*
- * A process that a thread at work for a request makes, and that ends before the thread is done with that, works for it
- * all its life: a command that is run. One that outlives it may be a worker of others'.
- */
-static void look_at_child(DtcServing *serving, guint node, const DtcHistory *h, uint32_t id)
-{
-	const struct dtc_thread *child = dtc_history_get_thread(h, id);
-	int64_t ended_ns = find_exit_ns(h, id);
-	if (child->parent == DTC_NONE || is_same_process(h, child->parent, id) || child->is_kernel ||
-	    child->begin_ns <= dtc_history_get_begin_ns(h))
-		return;
-	const struct dtc_served *span = dtc_serving_find_span(serving, node, child->parent, child->begin_ns);
-	guint served;
-	dtc_serving_get(serving, node, id, &served);
-	if (!span || span->leads || served || ended_ns > span->end_ns)
-		return;
-	const struct dtc_handed handed = { child->parent, id, child->begin_ns, ended_ns, true };
-	dtc_serving_add_inherited(serving, node, &handed, span->request);
-}
-
-void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links)
-{
-	for (guint node = 0; node < dtc_links_get_node_count(links); node++) {
-		const DtcHistory *h = dtc_links_get_history(links, node);
-		for (uint32_t i = 0; h && i < dtc_history_get_thread_count(h); i++)
-			look_at_child(serving, node, h, i);
 	}
 }

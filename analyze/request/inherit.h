@@ -9,9 +9,8 @@
  * worker process that is told what to do (told.h), also by a thread that inherits: a queue's writes to the pipe. One
  * whose calls tell for whom it works was told besides, for where they do not. A piece ends, too, when the thread wakes
  * who waits for it, and that one's request tells what a piece was for which nobody had woken the thread (give_back.h).
- * A process that a thread at work makes and waits for, a command, works for the same. What woke another thread of the
- * process last before it was done is a piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes
- * nobody.
+ * A process that is made for a request works for it (made_for.h). What woke another thread of the process last before
+ * it was done is a piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes nobody.
  */
 #pragma once
 
@@ -29,8 +28,6 @@ struct dtc_handed {
 /* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
  * order. */
 void dtc_inherit(DtcServing *serving, const DtcLinks *links);
-/* Then the processes that threads made and waited for while they were at work. */
-void dtc_inherit_by_birth(DtcServing *serving, const DtcLinks *links);
 
 /* In serving_inherited.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);

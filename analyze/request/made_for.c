@@ -89,15 +89,20 @@ static void look_at(struct pass *pass, uint32_t thread)
 	struct worker *worker = find_worker(pass, thread);
 	guint request = find_request(pass, thread);
 	if (request == DTC_NO_REQUEST || !is_within(pass, thread, request) ||
-	    (worker && (!is_all_for(worker->spans, request) || !is_all_for(worker->told, request))))
+	    (worker && !is_all_for(worker->spans, request)))
 		return;
 	const struct dtc_thread *born = dtc_history_get_thread(pass->history, thread);
 	const struct dtc_handed handed = { born->parent, thread, born->begin_ns, find_exit_ns(pass->history, thread),
 					   true };
-	if (worker) /* a piece of that: its input was written to it */
-		g_array_set_size(worker->is_scanned ? worker->told : worker->spans, 0);
-	if (dtc_serving_add_inherited(pass->serving, pass->node, &handed, request))
-		pass->requests[thread] = request;
+	if (worker) { /* a piece of that: its input was written to it */
+		g_array_set_size(worker->told, 0);
+		g_array_set_size(worker->spans, 0);
+	}
+	if (!dtc_serving_add_inherited(pass->serving, pass->node, &handed, request))
+		return;
+	pass->requests[thread] = request;
+	if (worker && worker->is_scanned)
+		dtc_serving_merge_told(worker);
 }
 
 void dtc_made_for(DtcServing *serving, const DtcLinks *links)

@@ -9,5 +9,5 @@
 
 #include "analyze/request/serving.h"
 
-/* Behind what others were woken or told for: adds to it, with dtc_serving_add_inherited (inherit.h). */
+/* Behind what others were woken or told for (inherit.h), which is merged with what their own calls tell: adds to it. */
 void dtc_made_for(DtcServing *serving, const DtcLinks *links);

@@ -6,6 +6,7 @@
 #include "analyze/request/calling.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/life.h"
+#include "analyze/request/made_for.h"
 #include "analyze/request/passed_on.h"
 #include "analyze/request/serving_build.h"
 
@@ -695,7 +696,7 @@ static void look_at_all(DtcServing *serving, bool inherits)
 	for (guint i = 0; i < serving->order->len; i++)
 		if (((struct worker *)g_ptr_array_index(serving->order, i))->told->len)
 			dtc_serving_merge_told(g_ptr_array_index(serving->order, i));
-	dtc_inherit_by_birth(serving, serving->links);
+	dtc_made_for(serving, serving->links);
 }
 
 /* What a thread writes to others while it is at work for a request that it was given. */

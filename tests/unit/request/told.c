@@ -6,6 +6,7 @@
 #include "tests/support/one_server.h"
 
 #define QUEUE_TID 51
+#define COMMAND_TID 52
 #define PIPE 9 /* which the worker reads; the server writes to PIPE + 1 */
 
 struct way {
@@ -209,9 +210,27 @@ static void send_bytes(struct story *s, int64_t at_us, uint32_t cpu, int64_t fd,
 	story_leave(s, (at_us + 1) * US, cpu, "write", bytes);
 }
 
+/* A command that the worker runs. */
+static void run(struct story *s, int64_t from_us, int64_t to_us)
+{
+	story_fork(s, from_us * US, 1, WORKER_TID, WORKER_TID, COMMAND_TID, COMMAND_TID, "command");
+	story_switch(s, (from_us + 1) * US, 3, 0, "swapper/3", 0, COMMAND_TID, "command");
+	story_task(s, DTC_EVENT_SCHED_EXIT, to_us * US, 3, COMMAND_TID, "command", 0);
+	story_switch(s, to_us * US + 500, 3, COMMAND_TID, "command", 0x10, 0, "swapper/3");
+}
+
+static void check_at(const DtcServing *serving, const struct server *server, int tid, int64_t us)
+{
+	uint32_t thread = dtc_history_find_thread(server->histories[0], tid, us * US);
+	const struct dtc_served *span = dtc_serving_find_span(serving, 0, thread, us * US);
+	g_assert_nonnull(span);
+	g_assert_cmpuint(span->request, ==, X);
+}
+
 /*
- * What a worker asks others, while it does what it was told, is for the same request: for that the database works. And
- * what it reads of that does not say that it had not begun before.
+ * What a worker asks others, while it does what it was told, is for the same request: for that the database works, and
+ * so does the command that it runs meanwhile. And what it reads of the answer does not say that it had not begun
+ * before.
  */
 static void test_asks(void)
 {
@@ -225,22 +244,17 @@ static void test_asks(void)
 	tell_wake(s, 0, &ways[0]);
 	send_bytes(s, 30, 1, 17, true, 30);
 	event_loop_call(s, 2, "read", 18, 33, 34, 30);
+	run(s, 36, 46);
 	send_bytes(s, 50, 2, 18, false, 40);
 	event_loop_call(s, 1, "read", 17, 53, 54, 40);
 	event_loop_call(s, 1, "write", PIPE + 2, 60, 61, 1);
 	enter_wait(s, 65, &ways[0]);
 	event_loop_call(s, 0, "write", 5, 70, 71, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 10 * US);
-	uint32_t db = dtc_history_find_thread(server.histories[0], DB_TID, 10 * US);
-	for (int64_t us = 26; us < 65; us += 6) {
-		const struct dtc_served *span = dtc_serving_find_span(serving, 0, worker, us * US);
-		g_assert_nonnull(span);
-		g_assert_cmpuint(span->request, ==, X);
-	}
-	const struct dtc_served *asked = dtc_serving_find_span(serving, 0, db, 40 * US);
-	g_assert_nonnull(asked);
-	g_assert_cmpuint(asked->request, ==, X);
+	for (int64_t us = 26; us < 65; us += 6)
+		check_at(serving, &server, WORKER_TID, us);
+	check_at(serving, &server, DB_TID, 40);
+	check_at(serving, &server, COMMAND_TID, 40);
 	guint count;
 	dtc_serving_get_hops(serving, X, &count);
 	g_assert_cmpuint(count, ==, 1);
