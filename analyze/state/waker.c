@@ -10,6 +10,8 @@
  *      packet of that connection, let a sleeper's timer expire;
  *   3. else what was the only thing that any of them did in the kernel for a while, since user code wakes nobody.
  * More than one that fits, or none: the waker is another CPU, and nothing is guessed. What 2 and 3 find is inferred.
+ * In a trace with sched_waking neither is looked for: it was lost, with what its CPU did then, which is only told
+ * behind the gap (a poll of 200 ms was said to have been ended by the last worker before that).
  */
 #include "analyze/state/machine_state.h"
 #include "collect/packets/records.h"
@@ -369,7 +371,7 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 			wake.ref = cpu->sent.ref;
 			wake.waker = cpu->sent.waker;
 			wake.cpu = cpu->sent.cpu;
-		} else {
+		} else if (!m->saw[DTC_EVENT_SCHED_WAKING]) { /* else it was lost, with what its CPU did then */
 			find_sender(m, target, event->cpu, &wake);
 		}
 	}

@@ -106,6 +106,23 @@ static void test_nothing_is_guessed(void)
 	story_clear(&s);
 }
 
+/* The trace tells who wakes: this time that was lost, with all that happened on that CPU. */
+static void test_lost(void)
+{
+	struct story s;
+	begin_remote(&s);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 5, 0, 13, "another", 1);
+	story_enter(&s, 10, 1, "poll", -1);
+	story_switch(&s, 20, 1, 10, "waiter", SLEEP, 0, "swapper/1");
+	story_enter(&s, 30, 0, "write", 6);
+	take_ipi(&s, LATER + 10, 1, 10, "waiter");
+	story_lost(&s, 31, LATER + 15, 2);
+	story_switch(&s, LATER + 20, 1, 0, "swapper/1", RUN, 10, "waiter");
+	story_end(&s);
+	g_assert_cmpint(find_wake(&s, 10, LATER + 10)->waker, ==, DTC_WAKER_IPI);
+	story_clear(&s);
+}
+
 /* Nothing is known of what the target waited for, but only one CPU was in the kernel. */
 static void test_only_one_in_the_kernel(gconstpointer data)
 {
@@ -334,6 +351,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/wakers/futex", test_futex);
 	g_test_add_func("/wakers/futex-that-returned", test_futex_that_returned);
 	g_test_add_func("/wakers/nothing-is-guessed", test_nothing_is_guessed);
+	g_test_add_func("/wakers/lost", test_lost);
 	g_test_add_data_func("/wakers/only-one-in-the-kernel", GINT_TO_POINTER(1), test_only_one_in_the_kernel);
 	g_test_add_data_func("/wakers/one-unplaced", GINT_TO_POINTER(0), test_only_one_in_the_kernel);
 	g_test_add_func("/wakers/traced-ipi", test_traced_ipi);
