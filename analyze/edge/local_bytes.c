@@ -75,18 +75,45 @@ static void leave_write(struct dtc_local_bytes_walk *walk, const struct dtc_call
 }
 
 /*
- * A read that found nothing: all that had been written by then was taken. If a call was lost, or what was there before
+ * When a read found nothing, all that had been written by then was taken. If a call was lost, or what was there before
  * the trace was more than nothing, the count is right again from there on.
  */
-static void empty(struct dtc_local_bytes_walk *walk, const struct dtc_call *read)
+static void empty(struct dtc_local_bytes_walk *walk, int64_t at_ns)
 {
 	for (; walk->write < walk->write_count; walk->write++) {
 		struct dtc_call place;
 		const struct dtc_call *write = dtc_history_get_call(walk->history, walk->writes[walk->write], &place);
-		if (has_moved(write, DTC_CALL_WRITE) && write->end_ns > read->begin_ns)
+		if (has_moved(write, DTC_CALL_WRITE) && write->end_ns > at_ns)
 			break;
 	}
 	walk->given = walk->taken;
+}
+
+/* When a read began to sleep until something came; DTC_TIME_NONE: it did not. For a lock nobody can interrupt it. */
+static int64_t find_sleep_ns(const DtcHistory *h, const struct dtc_call *read)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_get_plain_after(h, read->thread, read->begin_ns, &place);
+
+	while (v && v->begin_ns < read->end_ns && v->state != DTC_STATE_WAIT)
+		v = dtc_history_get_next_plain(h, &place);
+	return v && v->begin_ns < read->end_ns ? v->begin_ns : DTC_TIME_NONE;
+}
+
+/*
+ * Whether a read slept before the next write to be given to it: then it is not for that, since it would have been there
+ * already. A pool of processes told of its work by a pipe whose reads always sleep: when one read was lost, each of all
+ * that followed was given what the one before it had taken.
+ */
+static bool leaves_taken(struct dtc_local_bytes_walk *walk, const struct dtc_call *write, const struct dtc_call *read)
+{
+	if (walk->has_given || walk->given > walk->taken || write->end_ns > read->begin_ns)
+		return false;
+	int64_t sleep_ns = find_sleep_ns(walk->history, read);
+	if (sleep_ns == DTC_TIME_NONE)
+		return false;
+	empty(walk, sleep_ns);
+	return true;
 }
 
 /* Whether the positions are those that the calls had when they returned; else their order is not that of their begins.
@@ -137,14 +164,14 @@ bool dtc_local_bytes_next(struct dtc_local_bytes_walk *walk, struct dtc_local_by
 			dtc_history_get_call(walk->history, walk->writes[walk->write], &write_place);
 		if (!has_moved(read, DTC_CALL_READ)) {
 			if (read->kind == DTC_CALL_READ && read->result == -EAGAIN)
-				empty(walk, read);
+				empty(walk, read->begin_ns);
 			leave_read(walk, read);
 		} else if (!has_moved(write, DTC_CALL_WRITE)) {
 			leave_write(walk, write);
 		} else if (write->begin_ns >= read->end_ns) {
 			leave_read(walk, read);
 			walk->given = MAX(walk->given, walk->taken);
-		} else {
+		} else if (!leaves_taken(walk, write, read)) {
 			give(walk, write, read, ret_bytes);
 			/* who talks to himself (a pipe into the own poll) hands nothing over */
 			if (write->thread != read->thread)

@@ -8,7 +8,7 @@
  * written since the one before. The other end of a connection between two sockets is as sure as it was found.
  *
  * Nothing implausible is believed: a write that begins after the read has returned gave it nothing, and the count goes
- * on behind that read.
+ * on behind that read. When a read slept, or returned that there was nothing, all that was written before was taken.
  */
 #pragma once
 

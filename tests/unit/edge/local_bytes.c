@@ -110,6 +110,31 @@ static void test_pipe(void)
 	end(&s, expected, G_N_ELEMENTS(expected));
 }
 
+/* A read that nobody saw: the next one that sleeps shows that what was written before was taken. */
+static void test_sleeps(void)
+{
+	static const struct pair expected[] = {
+		{ 21, 26, DTC_LINK_EXACT },
+		{ 51, 54, DTC_LINK_INFERRED },
+		{ 61, 64, DTC_LINK_INFERRED },
+	};
+	struct story s;
+	begin(&s);
+	tell(&s, 20, 21, 1, "write", IN_END, 10);
+	tell(&s, 25, 26, 0, "read", OUT_END, 10);
+	tell(&s, 30, 31, 1, "write", IN_END, 10);
+	story_enter(&s, 40, 0, "read", OUT_END);
+	story_switch(&s, 41, 0, 10, "reader", 1, 0, "swapper/0");
+	story_enter(&s, 50, 1, "write", IN_END);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 50, 1, 10, "reader", 0);
+	story_leave(&s, 51, 1, "write", 10);
+	story_switch(&s, 53, 0, 0, "swapper/0", RUN, 10, "reader");
+	story_leave(&s, 54, 0, "read", 10);
+	tell(&s, 60, 61, 1, "write", IN_END, 10);
+	tell(&s, 63, 64, 0, "read", OUT_END, 10);
+	end(&s, expected, G_N_ELEMENTS(expected));
+}
+
 /* Bytes that nobody was seen to write: what is written after a read gave it nothing, and the count goes on behind it.
  */
 static void test_unseen_writes(void)
@@ -184,6 +209,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/local_bytes/pipe", test_pipe);
 	g_test_add_func("/local_bytes/unseen_writes", test_unseen_writes);
 	g_test_add_func("/local_bytes/unseen_reads", test_unseen_reads);
+	g_test_add_func("/local_bytes/sleeps", test_sleeps);
 	g_test_add_func("/local_bytes/overlap", test_overlap);
 	g_test_add_func("/local_bytes/hostile_sizes", test_hostile_sizes);
 	return g_test_run();
