@@ -4,6 +4,7 @@
 #include "analyze/edge/local_bytes.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/inherit.h"
+#include "analyze/request/unseen.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -27,6 +28,7 @@ struct search {
 	GArray *found;	   /* struct dtc_given_back */
 	GArray *brought;   /* struct brought, by read; once for each write */
 	GHashTable *known; /* writes that are known to be for a request */
+	bool has_unseen;
 };
 
 static int64_t get_end_ns(const struct dtc_call *call)
@@ -54,11 +56,28 @@ static const struct dtc_served *find_waiting(const struct search *search, uint32
 	return span;
 }
 
+/* Whether a thread woke another one of its process that waited for what is not known, since events were lost. */
+static bool is_unseen(const DtcHistory *h, const struct dtc_wake *wake)
+{
+	if (wake->waker != DTC_WAKER_THREAD || wake->thread == wake->target)
+		return false;
+	const struct dtc_thread *target = dtc_history_get_thread(h, wake->target);
+	struct dtc_interval place;
+	if (target->pid != dtc_history_get_thread(h, wake->thread)->pid)
+		return false;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
+	return v && v->begin_ns > target->begin_ns && v->end_ns == wake->waking_ns &&
+	       (v->state == DTC_STATE_UNKNOWN || (v->state == DTC_STATE_WAIT && v->call == DTC_NONE));
+}
+
 static void look_at_wake(struct search *search, const DtcLockWords *locks, const struct dtc_wake *wake)
 {
 	uint32_t sleep = wake->is_inferred ? DTC_NONE : dtc_lock_words_find_wait(search->history, wake);
-	if (sleep == DTC_NONE)
+	if (sleep == DTC_NONE) {
+		if (search->has_unseen && is_unseen(search->history, wake)) /* of something, maybe */
+			add(search, wake->thread, wake->target, DTC_NO_REQUEST, wake->waking_ns, wake->waking_ns);
 		return;
+	}
 	const struct dtc_call call = dtc_history_copy_call(search->history, sleep);
 	const struct dtc_served *span = find_waiting(search, wake->target, call.begin_ns, wake->waking_ns);
 	if (span && !dtc_lock_words_is_lock(locks, &call))
@@ -512,8 +531,13 @@ GArray *dtc_give_back_list(const DtcServing *serving, guint node, const DtcHisto
 {
 	g_autoptr(GArray) brought = g_array_new(FALSE, FALSE, sizeof(struct brought));
 	g_autoptr(GHashTable) known = g_hash_table_new(g_direct_hash, g_direct_equal);
-	struct search search = { serving, node, h, g_array_new(FALSE, FALSE, sizeof(struct dtc_given_back)),
-				 brought, known };
+	struct search search = { serving,
+				 node,
+				 h,
+				 g_array_new(FALSE, FALSE, sizeof(struct dtc_given_back)),
+				 brought,
+				 known,
+				 dtc_unseen_is_any(h) };
 	struct dtc_wake place;
 
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)

@@ -5,6 +5,7 @@
 #include "analyze/request/give_back.h"
 #include "analyze/request/lock_words.h"
 #include "analyze/request/told.h"
+#include "analyze/request/unseen.h"
 
 /* A write with which a thread calls another one of its process. */
 static bool is_call(const DtcHistory *h, const struct dtc_call *call)
@@ -88,6 +89,7 @@ struct pieces {
 	GArray *backs;	  /* struct dtc_given_back */
 	guint next_back;
 	GHashTable *since; /* thread -> int64_t: it gave a piece back, or was woken by one of its process; node time */
+	bool has_unseen;
 };
 
 /*
@@ -116,13 +118,39 @@ static void close_piece(struct pieces *pieces, const struct piece *piece)
 		dtc_serving_add_done(pieces->serving, pieces->node, &piece->handed, piece->request, piece->told_ns);
 }
 
-static void hand_over(struct pieces *pieces, const struct dtc_handed *handed, guint request)
+static void put(struct pieces *pieces, const struct dtc_handed *handed, guint request)
 {
 	const struct piece piece = { *handed, request, DTC_TIME_NONE };
 	if (!dtc_serving_add_inherited(pieces->serving, pieces->node, handed, request))
 		return;
 	close_piece(pieces, g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(handed->thread)));
 	g_hash_table_replace(pieces->open, GUINT_TO_POINTER(handed->thread), g_memdup2(&piece, sizeof(piece)));
+}
+
+/* A piece whose begin is known: as long as its thread was seen. */
+static void hand_over(struct pieces *pieces, const struct dtc_handed *handed, guint request)
+{
+	struct dtc_handed seen = *handed;
+	int64_t first_ns, last_ns;
+	if (pieces->has_unseen &&
+	    dtc_unseen_find(pieces->history, handed->thread, handed->begin_ns, handed->end_ns, &first_ns, &last_ns))
+		seen.end_ns = first_ns;
+	put(pieces, &seen, request);
+}
+
+/* A piece whose end is known: from when on its thread was seen, or goes on with what it was at when it was seen last.
+ */
+static void hand_back(struct pieces *pieces, const struct dtc_handed *handed, guint request)
+{
+	const struct piece *before = g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(handed->thread));
+	struct dtc_handed seen = *handed;
+	int64_t first_ns, last_ns;
+	if (pieces->has_unseen &&
+	    dtc_unseen_find(pieces->history, handed->thread, handed->begin_ns, handed->end_ns, &first_ns, &last_ns))
+		seen.begin_ns =
+			before && before->request == request && before->handed.end_ns == first_ns ? first_ns : last_ns;
+	if (seen.end_ns > seen.begin_ns)
+		put(pieces, &seen, request);
 }
 
 /* A thread that one at work made for a piece of it. */
@@ -177,8 +205,7 @@ static void end_piece(struct pieces *pieces, const struct dtc_given_back *back)
 		const struct dtc_handed handed = { back->target, back->thread,
 						   since ? MAX(*since, back->since_ns) : back->since_ns, back->at_ns,
 						   true };
-		if (handed.end_ns > handed.begin_ns)
-			hand_over(pieces, &handed, back->request);
+		hand_back(pieces, &handed, back->request);
 	}
 	note_since(pieces, back->thread, back->at_ns);
 }
@@ -248,7 +275,7 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 		g_autoptr(DtcLockWords) locks = dtc_lock_words_new(h);
 		g_autoptr(GHashTable) since = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 		g_autoptr(GArray) backs = dtc_give_back_list(serving, node, h, locks);
-		struct pieces pieces = { serving, node, h, locks, open, backs, 0, since };
+		struct pieces pieces = { serving, node, h, locks, open, backs, 0, since, dtc_unseen_is_any(h) };
 		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 			look_at_birth(&pieces, i);
 		for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)

@@ -107,6 +107,59 @@ static void test_handed_over(void)
 	check(&server, WORKER_TID, 24, 60);
 }
 
+/* Events of the worker's CPU were lost from 34 to 38 us. */
+static void tell_lost(struct story *s)
+{
+	story_lost(s, 34 * US, 38 * US, 1);
+	story_switch(s, 39 * US, 1, 0, "swapper", 0, WORKER_TID, "worker");
+}
+
+/*
+ * What is known by its end alone is known from 39 us on; if its begin for the same request is known, all of it is; if
+ * only that is known, up to 34 us.
+ */
+static void test_unseen(gconstpointer data)
+{
+	bool has_begin = GPOINTER_TO_UINT(data) & 1, has_end = GPOINTER_TO_UINT(data) & 2;
+	struct server server;
+	struct story *s = &server.story;
+	begin(&server);
+	if (has_begin)
+		tell_sleep(s, 10, 1, WORKER_TID, WAIT_PRIVATE, PIECE + 0x100);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	if (has_begin)
+		tell_woken(s, 24, 0, 1, WORKER_TID);
+	if (has_end)
+		tell_sleep(s, 30, 0, LOOP_TID, WAIT_PRIVATE, PIECE);
+	tell_lost(s);
+	if (has_end)
+		tell_woken(s, 60, 1, 0, LOOP_TID);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 50 * US);
+	g_assert_true(!!dtc_serving_find_span(serving, 0, worker, 30 * US) == has_begin);
+	g_assert_true(!!dtc_serving_find_span(serving, 0, worker, 36 * US) == (has_begin && has_end));
+	g_assert_true(!!dtc_serving_find_span(serving, 0, worker, 50 * US) == has_end);
+	server_clear(&server);
+}
+
+/* The third thread slept while events of its CPU were lost: for what it waited, and was woken at 45 us, is not known.
+ */
+static void test_unseen_wait(void)
+{
+	struct server server;
+	struct story *s = &server.story;
+	begin(&server);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_sleep(s, 24, 2, THIRD_TID, WAIT_PRIVATE, PIECE + 0x100);
+	tell_sleep(s, 30, 0, LOOP_TID, WAIT_PRIVATE, PIECE);
+	story_lost(s, 34 * US, 38 * US, 2);
+	tell_woken(s, 45, 1, 2, THIRD_TID);
+	tell_woken(s, 60, 1, 0, LOOP_TID);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	check(&server, WORKER_TID, 45, 60);
+}
+
 /* A lock at which the worker had waited itself, as the third thread had it; nothing is done when it is given back. */
 static void test_lock(void)
 {
@@ -319,6 +372,10 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/give-back/end/since-it-was-woken", GUINT_TO_POINTER(WOKEN), test_end);
 	g_test_add_data_func("/give-back/end/since-it-was-told", GUINT_TO_POINTER(READ), test_end);
 	g_test_add_func("/give-back/handed-over", test_handed_over);
+	g_test_add_data_func("/give-back/unseen/end", GUINT_TO_POINTER(2), test_unseen);
+	g_test_add_data_func("/give-back/unseen/begin", GUINT_TO_POINTER(1), test_unseen);
+	g_test_add_data_func("/give-back/unseen/both", GUINT_TO_POINTER(3), test_unseen);
+	g_test_add_func("/give-back/unseen/wait", test_unseen_wait);
 	g_test_add_func("/give-back/lock", test_lock);
 	g_test_add_func("/give-back/taken", test_taken);
 	g_test_add_data_func("/give-back/child/ends", GINT_TO_POINTER(true), test_child);
