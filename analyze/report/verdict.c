@@ -263,7 +263,7 @@ void dtc_verdict_set(struct dtc_report_verdict *verdict, GArray *machines, GArra
 			const struct dtc_report_part *part =
 				&g_array_index(parts, struct dtc_report_part, m->part_first + k);
 			families[part->family] += part->ns;
-			if (2 * part->ns < duration_ns || verdict->is_single)
+			if (part->ns < duration_ns - part->ns || verdict->is_single)
 				continue;
 			verdict->is_single = true;
 			verdict->single = m->part_first + k;

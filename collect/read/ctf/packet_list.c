@@ -339,13 +339,19 @@ static void cut(struct judge *judge, guint at)
 	g_array_set_size(judge->packets, at);
 }
 
+/* What nothing comes before, and behind, may begin and end at these. */
+struct outside {
+	uint64_t low, high;
+	const char *who; /* tell that */
+};
+
 /* One packet with a wrong begin or end: the neighbours, which are believed, bound it. */
-static void bound(struct judge *judge, guint index, struct tally *bounded)
+static void bound(struct judge *judge, guint index, const struct outside *outside, struct tally *bounded)
 {
 	struct dtc_ctf_packet *packet = get(judge, index);
 	uint64_t tolerance = judge->rules->tolerance_ticks, wrap = judge->rules->wrap_ticks;
-	uint64_t low = index > 0 ? get(judge, index - 1)->end_ticks : 0;
-	uint64_t high = index + 1 < judge->packets->len ? get(judge, index + 1)->begin_ticks : UINT64_MAX - 1;
+	uint64_t low = index > 0 ? get(judge, index - 1)->end_ticks : outside->low;
+	uint64_t high = index + 1 < judge->packets->len ? get(judge, index + 1)->begin_ticks : outside->high;
 	bool is_end_wrong =
 		subtract(packet->end_ticks, high) > tolerance || subtract(low, packet->end_ticks) > tolerance;
 	/* nothing comes before the first one: its begin is wrong only if the second one says so */
@@ -354,10 +360,11 @@ static void bound(struct judge *judge, guint index, struct tally *bounded)
 	bool is_begin_wrong = subtract(low, packet->begin_ticks) > tolerance || packet->begin_ticks > end;
 
 	note(bounded, packet, 1,
-	     g_strdup_printf("its %s is not between those of its neighbours; it was taken from them",
+	     g_strdup_printf("its %s is not between those of %s; it was taken from them",
 			     is_end_wrong && is_begin_wrong ? "time"
 			     : is_end_wrong		    ? "end"
-							    : "begin"));
+							    : "begin",
+			     outside->who));
 	packet->end_ticks = end;
 	if (is_begin_wrong) /* the first event is less than a turn of its bits after it */
 		packet->begin_ticks = wrap > 0 && end - MIN(low, end) >= wrap ? end - wrap + 1 : MIN(low, end);
@@ -381,6 +388,7 @@ static void leave_out(const struct judge *judge, guint from, guint to, struct ta
  */
 static void judge_times_once(struct judge *judge)
 {
+	static const struct outside anything = { 0, UINT64_MAX - 1, "its neighbours" };
 	g_autofree bool *is_believed = find_chain(judge);
 	struct tally bounded = { .code = DTC_FINDING_PACKET_TIME }, left_out = bounded;
 	for (guint from = 0, to; from < judge->packets->len; from = to + 1) {
@@ -393,13 +401,49 @@ static void judge_times_once(struct judge *judge)
 		if (is_clock_set_back(judge, from, to, &at))
 			cut(judge, at);
 		else if (from == to)
-			bound(judge, from, &bounded);
+			bound(judge, from, &anything, &bounded);
 		else
 			leave_out(judge, from, to, &left_out);
 	}
 	report_tally(judge, &bounded);
 	report_tally(judge, &left_out);
 	drop_left_out(judge);
+}
+
+/* ---- by the other streams ---- */
+
+/* Packets are that much longer than all others together, at least, and longer than that many seconds. */
+#define FAR_TIMES 16
+#define FAR_S 3600
+
+/* Whether one side of a packet lies among the other streams, and the other one far from that. */
+static bool is_far(const struct judge *judge, const struct dtc_ctf_packet *packet, uint64_t low, uint64_t high)
+{
+	uint64_t span = high - low, second = judge->rules->second_ticks;
+	uint64_t far = MAX(span > UINT64_MAX / FAR_TIMES ? UINT64_MAX : span * FAR_TIMES,
+			   second > UINT64_MAX / FAR_S ? UINT64_MAX : second * FAR_S);
+	bool is_begin_far = subtract(low, packet->begin_ticks) > far || subtract(packet->begin_ticks, high) > far;
+	bool is_end_far = subtract(low, packet->end_ticks) > far || subtract(packet->end_ticks, high) > far;
+	return !packet->is_open && is_begin_far != is_end_far;
+}
+
+bool dtc_packets_judge_ends(GArray *packets, uint64_t low_ticks, uint64_t high_ticks,
+			    const struct dtc_packet_rules *rules, const struct dtc_packet_names *names,
+			    DtcFindings *findings)
+{
+	struct judge judge = { packets, rules, names, findings, true };
+	const struct outside outside = { low_ticks, high_ticks, "the other streams" };
+	struct tally bounded = { .code = DTC_FINDING_PACKET_TIME };
+
+	/* nothing else told which side of one that is alone is wrong */
+	bool is_against = packets->len == 1 && get(&judge, 0)->begin_ticks > get(&judge, 0)->end_ticks &&
+			  !get(&judge, 0)->is_open;
+	if (is_against || (packets->len > 0 && is_far(&judge, get(&judge, 0), low_ticks, high_ticks)))
+		bound(&judge, 0, &outside, &bounded);
+	if (packets->len > 1 && is_far(&judge, get(&judge, packets->len - 1), low_ticks, high_ticks))
+		bound(&judge, packets->len - 1, &outside, &bounded);
+	report_tally(&judge, &bounded);
+	return judge.is_sound;
 }
 
 /* ---- the last packets of a tracer that died ---- */
@@ -460,7 +504,7 @@ bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, co
 	if (rules->has_discarded)
 		judge_discarded(&judge);
 	/* ends: every look but one that shortens the list is the last */
-	while (count_contradictions(&judge) > 0)
+	while (packets->len > 1 && count_contradictions(&judge) > 0)
 		judge_times_once(&judge);
 	if (open_count > 0)
 		end_open(&judge, open_count);

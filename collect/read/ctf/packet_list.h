@@ -46,8 +46,18 @@ struct dtc_packet_names {
 };
 
 /*
- * Judges the packets (struct dtc_ctf_packet, in the order of the file) and puts them right, also their order. True if
- * there was nothing to do; else there are findings.
+ * Judges the packets (struct dtc_ctf_packet, in the order of the file) and puts them right, also their order, but for a
+ * packet that is alone and ends before it begins. True if there was nothing to do; else there are findings.
  */
 bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, const struct dtc_packet_names *names,
 		       DtcFindings *findings);
+
+/*
+ * Then the first and the last one, which nothing comes before or behind: one that is hours longer than the time in
+ * which all other streams lie, of which one side lies there, has its other side from these; so has one that is alone
+ * and ends before it begins. low_ticks 0 and high_ticks UINT64_MAX - 1: there are no others. The dump of the state is
+ * one packet; with one bit of its end a trace of 8 s lasted 223 years, and sums overflowed.
+ */
+bool dtc_packets_judge_ends(GArray *packets, uint64_t low_ticks, uint64_t high_ticks,
+			    const struct dtc_packet_rules *rules, const struct dtc_packet_names *names,
+			    DtcFindings *findings);

@@ -92,6 +92,37 @@ static bool tells_the_same(const struct dtc_packet_file *one, const struct dtc_p
 	return count > one->packets->len / 2;
 }
 
+/* From the first begin to the last end of all files but one; all time if they have no packet. */
+static void find_span_of_others(const DtcPacketTable *table, guint but, uint64_t *ret_low, uint64_t *ret_high)
+{
+	*ret_low = UINT64_MAX;
+	*ret_high = 0;
+	for (guint i = 0; i < table->files->len; i++) {
+		const GArray *packets = get_file(table, i)->packets;
+		if (i == but || packets->len == 0)
+			continue;
+		const struct dtc_ctf_packet *last = &g_array_index(packets, struct dtc_ctf_packet, packets->len - 1);
+		*ret_low = MIN(*ret_low, g_array_index(packets, struct dtc_ctf_packet, 0).begin_ticks);
+		*ret_high = MAX(*ret_high, MAX(last->begin_ticks, last->end_ticks));
+	}
+	if (*ret_low <= *ret_high)
+		return;
+	*ret_low = 0;
+	*ret_high = UINT64_MAX - 1;
+}
+
+static void judge_ends(DtcPacketTable *table, const struct dtc_packet_rules *rules, const char *node,
+		       DtcFindings *findings)
+{
+	for (guint i = 0; i < table->files->len; i++) {
+		struct dtc_packet_file *file = g_ptr_array_index(table->files, i);
+		const struct dtc_packet_names names = { node, file->name };
+		uint64_t low, high;
+		find_span_of_others(table, i, &low, &high);
+		file->is_sound &= dtc_packets_judge_ends(file->packets, low, high, rules, &names, findings);
+	}
+}
+
 /* babeltrace2 would take the one or the other of two packets and say nothing. */
 static void find_doubles(DtcPacketTable *table, const char *node, DtcFindings *findings)
 {
@@ -129,6 +160,7 @@ DtcPacketTable *dtc_packet_table_new(const char *path, const DtcInventory *inven
 	g_string_free(metadata, TRUE);
 	for (; *names; names++)
 		add_file(table, *names, &rules, node, findings);
+	judge_ends(table, &rules, node, findings);
 	find_doubles(table, node, findings);
 	return table;
 }

@@ -264,6 +264,50 @@ static void test_open(void)
 	assert_says(said, "packet-time", "(byte 12288) is damaged: its end is not between");
 }
 
+/* Other streams are from 100 to 108 s. */
+static bool judge_ends(GArray *packets)
+{
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_packet_names names = { "web", "statedump" };
+	bool is_sound = dtc_packets_judge_ends(packets, 100 * SECOND, 108 * SECOND, &rules, &names, findings);
+	g_assert_true(is_sound == (dtc_findings_get_count(findings) == 0));
+	return is_sound;
+}
+
+/* Whatever nothing comes before or behind: one bit makes it centuries long. */
+static void test_ends(void)
+{
+	g_autoptr(GArray) packets = make_packets();
+	uint64_t last = get(packets, COUNT - 1)->end_ticks;
+	g_assert_true(judge_ends(packets));
+	get(packets, COUNT - 1)->end_ticks = last + 600 * SECOND; /* nothing happened there */
+	g_assert_true(judge_ends(packets));
+	get(packets, COUNT - 1)->end_ticks = last ^ UINT64_C(1) << 62;
+	g_assert_false(judge_ends(packets));
+	g_assert_cmpuint(get(packets, COUNT - 1)->end_ticks, ==, 108 * SECOND);
+
+	g_array_set_size(packets, 1);
+	struct dtc_ctf_packet *dump = get(packets, 0);
+	const struct dtc_ctf_packet sound = *dump;
+	dump->end_ticks ^= UINT64_C(1) << 62;
+	g_assert_false(judge_ends(packets));
+	g_assert_cmpuint(dump->begin_ticks, ==, sound.begin_ticks);
+	g_assert_cmpuint(dump->end_ticks, ==, 108 * SECOND);
+
+	*dump = sound;
+	dump->begin_ticks ^= UINT64_C(1) << 62;
+	g_assert_null(judge(packets, &rules));
+	g_assert_false(judge_ends(packets));
+	g_assert_cmpuint(dump->begin_ticks, <=, sound.end_ticks);
+	g_assert_cmpuint(dump->begin_ticks, >, sound.end_ticks - (UINT64_C(1) << 32));
+	g_assert_cmpuint(dump->end_ticks, ==, sound.end_ticks);
+
+	*dump = sound; /* made days before a flight recorder wrote the others */
+	dump->begin_ticks -= 90 * SECOND;
+	dump->end_ticks -= 90 * SECOND;
+	g_assert_true(judge_ends(packets));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -277,5 +321,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/packet-list/run", test_run);
 	g_test_add_func("/packet-list/much", test_much);
 	g_test_add_func("/packet-list/open", test_open);
+	g_test_add_func("/packet-list/ends", test_ends);
 	return g_test_run();
 }
