@@ -699,7 +699,7 @@ static void look_at_all(DtcServing *serving, bool inherits)
 	dtc_made_for(serving, serving->links);
 }
 
-/* What a thread writes to others while it is at work for a request that it was given. */
+/* What a thread writes to others while it is at work for a request that it was given, if its own calls do not tell. */
 static void tell_inherited(DtcServing *serving, const struct worker *worker)
 {
 	const DtcHistory *h = get_history(serving, worker->node);
@@ -716,7 +716,8 @@ static void tell_inherited(DtcServing *serving, const struct worker *worker)
 			if (call->begin_ns >= span->end_ns)
 				break;
 			if (call->begin_ns < span->begin_ns || call->kind != DTC_CALL_WRITE || call->result <= 0 ||
-			    call->file == DTC_NONE || dtc_history_get_file(h, call->file)->kind != DTC_FILE_SOCKET)
+			    call->file == DTC_NONE || dtc_history_get_file(h, call->file)->kind != DTC_FILE_SOCKET ||
+			    dtc_serving_find_owned(serving, worker->node, id, 0))
 				continue;
 			const struct message message = {
 				.node = worker->node, .call = id, .request = span->request, .other = DTC_NO_REQUEST
