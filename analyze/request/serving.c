@@ -525,9 +525,15 @@ static void deliver_datagram(DtcServing *serving, const struct message *message,
 		deliver_untraced(serving, message, write);
 }
 
-/* Of a datagram that was read for a request. */
+/* Of an answer that was read for a request. */
 static void tell_writer(DtcServing *serving, const struct message *message)
 {
+	const DtcHistory *h = get_history(serving, message->node);
+	if (!dtc_datagrams_is_socket(h, dtc_history_copy_call(h, message->call).file)) {
+		const struct mark told = dtc_mark_of_message(message, message->writer);
+		dtc_serving_add_mark(serving, message->writer_node, &told);
+		return;
+	}
 	const struct dtc_datagram read = { message->call, message->number };
 	struct dtc_datagram write;
 	guint node;

@@ -47,7 +47,7 @@ struct worker {
 
 /*
  * What was written for a request where the other end may read it, or opened for one where another thread may write; or
- * a datagram that was read for one, and whose writer may not know that.
+ * an answer that was read for one, and whose writer may not know that.
  */
 struct message {
 	guint node;
@@ -59,6 +59,9 @@ struct message {
 	uint32_t number; /* of several datagrams that the call moved; 0: it moved one */
 	bool is_answer;
 	bool by_bytes; /* a write of what the process had received for the request */
+	/* of a read of bytes: the write that its mark follows from, which was for another request then */
+	guint writer_node;
+	uint32_t writer;
 };
 
 /* Of a call that moves on what a message says. */

@@ -256,6 +256,32 @@ static void tell_answered(struct scan *scan, struct dtc_channel *c, const struct
 	dtc_in_flight_end(c->in_flight, c->request);
 }
 
+/*
+ * An answer, which its writer gave to another request by the order of questions only, is for the one that the turn
+ * answers which reads it: the writer is told.
+ */
+static void correct_taken(struct scan *scan, struct dtc_channel *c, const struct moved *moved)
+{
+	const struct mark *mark = moved->mark;
+
+	if (!mark || mark->role != ROLE_ANSWER || mark->by_bytes || moved->stream || c->in_flight)
+		return;
+	uint32_t answer = dtc_next_act_find_led_to(scan->serving->links, scan->worker->node, moved->id);
+	guint request = dtc_scan_find_led_to(scan, moved->call->begin_ns, answer);
+	if (request >= STRANGER || request == mark->request)
+		return;
+	c->request = request;
+	c->other = DTC_NO_REQUEST;
+	const struct message message = { .node = scan->worker->node,
+					 .call = moved->id,
+					 .request = request,
+					 .other = DTC_NO_REQUEST,
+					 .writer_node = mark->from_node,
+					 .writer = mark->from };
+	if (!scan->is_last && mark->from != DTC_NONE)
+		g_array_append_val(scan->serving->messages, message);
+}
+
 static void scan_read(struct scan *scan, const struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
@@ -266,6 +292,7 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 		c->other = moved->mark->other;
 		if (moved->mark->role != ROLE_NONE)
 			c->is_server = moved->mark->role == ROLE_QUESTION;
+		correct_taken(scan, c, moved);
 	} else if (c->is_server && (c->answered || c->in_flight)) {
 		c->request = STRANGER;
 		c->other = DTC_NO_REQUEST;
@@ -510,6 +537,26 @@ static void go_on(struct scan *scan, const struct moved *moved, int64_t at_ns)
 	take_next(scan, moved->call, moved->id, at_ns);
 }
 
+/*
+ * Whom a server answers, where nothing tells: of several who wait on the connection the one who has longest. Protocols
+ * whose answers bear nothing of their questions have them in order.
+ */
+static guint find_answered(const struct scan *scan, const struct moved *moved, struct dtc_channel *c)
+{
+	guint first = STRANGER, waiting = 0;
+
+	if (!c->is_server || moved->stream || c->in_flight)
+		return c->request;
+	for (guint i = 0; i < dtc_channel_count_asked(c); i++) {
+		guint request = dtc_channel_get_asked(c, i);
+		if (is_over(scan, request, moved->call))
+			continue;
+		first = waiting++ ? first : request;
+	}
+	c->by_order = waiting > 1;
+	return waiting ? first : c->request;
+}
+
 static void scan_write(struct scan *scan, struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
@@ -531,7 +578,7 @@ static void scan_write(struct scan *scan, struct moved *moved)
 	else if (c->is_server && !c->in_flight && has_asked(scan, moved, c, scan->current))
 		become(scan, scan->current, scan->other, call->begin_ns); /* what it has just read is for one of them */
 	else if (c->is_server || is_acknowledgement)
-		become(scan, c->request, c->other, call->begin_ns);
+		become(scan, find_answered(scan, moved, c), c->other, call->begin_ns);
 	else
 		scan_question(scan, c, moved);
 	dtc_turn_order_take(&scan->order, scan->current);
@@ -555,11 +602,15 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
-		struct message message = {
-			scan->worker->node, moved->id,	   scan->current,
-			scan->other,	    moved->stream, moved->skip,
-			moved->number,	    c->is_server,  moved->mark && moved->mark->is_passed_on
-		};
+		const struct message message = { .node = scan->worker->node,
+						 .call = moved->id,
+						 .request = scan->current,
+						 .other = scan->other,
+						 .stream = moved->stream,
+						 .skip = moved->skip,
+						 .number = moved->number,
+						 .is_answer = c->is_server,
+						 .by_bytes = moved->mark && moved->mark->is_passed_on };
 		g_array_append_val(scan->serving->messages, message);
 	}
 	if (c->is_server && !moved->stream && !c->in_flight)

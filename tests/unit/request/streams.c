@@ -112,13 +112,14 @@ static void test_two_streams(void)
 	event_loop_clear(&e);
 }
 
-/* Without streams there is one question at a time on a connection: the server's answers are both one request's. */
+/* Without streams the server's answers are for who waits longest, as nothing shows that the loop's are answers. */
 static void test_no_streams(void)
 {
 	struct event_loop e;
 	tell(&e);
 	g_autoptr(DtcServing) serving = serve(&e, NULL);
-	g_assert_cmpuint(get_owner(&e, serving, e.db, 60), ==, get_owner(&e, serving, e.db, 80));
+	g_assert_cmpuint(get_owner(&e, serving, e.db, 60), ==, X);
+	g_assert_cmpuint(get_owner(&e, serving, e.db, 80), ==, Y);
 	event_loop_clear(&e);
 }
 
