@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/correlated.h"
 
+#define ROW_CALLS 32 /* pieces of messages that are looked at */
+
 /* A call on a connection, whose like is looked for in what went the other way there. */
 struct sought {
 	const DtcLinks *links;
@@ -28,22 +30,39 @@ static void count_like(const struct sought *sought, uint32_t seq)
 	g_hash_table_insert(sought->counts, GUINT_TO_POINTER(like), GUINT_TO_POINTER(count + 1));
 }
 
-/* The one with the highest count; DTC_NONE: several have it. */
-static uint32_t get_most(GHashTable *counts)
+/* A thread did nothing but move bytes on a connection from one call to a later one: pieces of a message, or of some. */
+static bool is_in_row(const DtcHistory *h, uint32_t first, uint32_t last)
+{
+	const struct dtc_call of = dtc_history_copy_call(h, first);
+	if (last - first > ROW_CALLS)
+		return false;
+	for (uint32_t i = first + 1; i <= last; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, i);
+		if (call.thread != of.thread || call.kind != of.kind || call.file != of.file || call.result <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* The one with the highest count, or the first of pieces in a row that all have it; DTC_NONE: several have it. */
+static uint32_t get_most(const DtcHistory *h, GHashTable *counts)
 {
 	GHashTableIter iter;
 	gpointer call, count;
-	uint32_t best = DTC_NONE;
+	uint32_t first = DTC_NONE, last = DTC_NONE;
 	guint most = 0;
 
 	g_hash_table_iter_init(&iter, counts);
 	while (g_hash_table_iter_next(&iter, &call, &count)) {
+		uint32_t id = GPOINTER_TO_UINT(call);
 		if (GPOINTER_TO_UINT(count) < most)
 			continue;
-		best = GPOINTER_TO_UINT(count) > most ? GPOINTER_TO_UINT(call) : DTC_NONE;
+		bool is_more = GPOINTER_TO_UINT(count) > most;
+		first = is_more ? id : MIN(first, id);
+		last = is_more ? id : MAX(last, id);
 		most = GPOINTER_TO_UINT(count);
 	}
-	return best;
+	return first != DTC_NONE && is_in_row(h, first, last) ? first : DTC_NONE;
 }
 
 static uint32_t find_like(const DtcLinks *links, guint node, uint32_t id, bool is_question)
@@ -72,12 +91,55 @@ static uint32_t find_like(const DtcLinks *links, guint node, uint32_t id, bool i
 				count_like(&sought, alike->seq);
 		}
 	}
-	return get_most(counts);
+	return get_most(h, counts);
+}
+
+/* The nearest piece of a row that has something in common with an answer; step: 1 or -1. DTC_NONE: there is none. */
+static uint32_t find_telling(const DtcLinks *links, guint node, uint32_t from, int step)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	for (uint32_t i = from; i - from <= ROW_CALLS || from - i <= ROW_CALLS; i += (uint32_t)step) {
+		if (step > 0 ? i == dtc_history_get_call_count(h) || !is_in_row(h, from, i) : !is_in_row(h, i, from))
+			return DTC_NONE;
+		if (find_like(links, node, i, true) != DTC_NONE)
+			return i;
+		if (i == 0 && step < 0)
+			break;
+	}
+	return DTC_NONE;
+}
+
+/* The first call of the row that a call is in. */
+static uint32_t find_row(const DtcHistory *h, uint32_t id)
+{
+	uint32_t first = id;
+	while (first && is_in_row(h, first - 1, id))
+		first--;
+	return first;
+}
+
+/*
+ * The piece that tells of which message another piece of a row is: itself, or one that it stands before, or behind. So
+ * many stand before it as at the row's begin, which is a message's (AMQP's method, header and body by pika).
+ */
+static uint32_t find_teller(const DtcLinks *links, guint node, uint32_t piece)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t next = find_telling(links, node, piece, 1);
+	if (next == piece)
+		return piece;
+	uint32_t first = find_row(h, piece), before = find_telling(links, node, piece, -1);
+	uint32_t lead = find_telling(links, node, first, 1);
+	return next != DTC_NONE && (before == DTC_NONE || next - piece <= lead - first) ? next : before;
 }
 
 uint32_t dtc_correlated_find_answer(const DtcLinks *links, guint node, uint32_t question)
 {
-	uint32_t answer = dtc_links_get_shingles(links, node) ? find_like(links, node, question, true) : DTC_NONE;
-
-	return answer != DTC_NONE && find_like(links, node, answer, false) == question ? answer : DTC_NONE;
+	if (!dtc_links_get_shingles(links, node))
+		return DTC_NONE;
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t teller = find_teller(links, node, question);
+	uint32_t answer = teller == DTC_NONE ? DTC_NONE : find_like(links, node, teller, true);
+	uint32_t asked = answer == DTC_NONE ? DTC_NONE : find_like(links, node, answer, false);
+	return asked != DTC_NONE && is_in_row(h, MIN(asked, teller), MAX(asked, teller)) ? answer : DTC_NONE;
 }

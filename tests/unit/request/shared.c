@@ -11,8 +11,8 @@
  *
  * "loop": the front reads X, Y and Z in one turn, and asks for two of them in the next; X waits for a timer.
  *
- *   front    20 X 22 Y 24 Z 26 looks for more 28 asks 30 asks    40 answers X   52 reads 54 answers   62 reads 64
- * answers server                                           34 reads both          50 answers           60 answers
+ *   front    20 X 22 Y 24 Z 26 looks for more 28 asks 31 asks    40 answers X   52 reads 54 answers   62 reads 64
+ * answers server                                           35 reads both          50 answers           60 answers
  */
 #include "tests/support/broker.h"
 
@@ -20,6 +20,8 @@
 #define JOB_BYTES 60
 #define GIVEN_BYTES 70
 #define DONE_BYTES 50
+#define METHOD_BYTES 8 /* of a question in pieces */
+#define HEADER_BYTES 28
 #define FRONTS_OWN 80 /* port */
 #define CLIENTS_PORT 50000
 
@@ -109,8 +111,21 @@ static void answer_client(struct story *s, int64_t us, int64_t fd)
 	tell_write(s, 0, us, fd, FRONTS_OWN, (uint16_t)(CLIENTS_PORT + fd), 500, 160, 20);
 }
 
+/* One question is written as a whole, or in three pieces from then on. */
+static void tell_job(struct story *s, int64_t us, uint32_t seq, bool is_split)
+{
+	if (!is_split) {
+		tell_write(s, 0, us, 7, FRONTS_PORT, PORT, seq, 500, JOB_BYTES);
+		return;
+	}
+	tell_write(s, 0, us, 7, FRONTS_PORT, PORT, seq, 500, METHOD_BYTES);
+	tell_write(s, 0, us + 1, 7, FRONTS_PORT, PORT, seq + METHOD_BYTES, 500, HEADER_BYTES);
+	tell_write(s, 0, us + 2, 7, FRONTS_PORT, PORT, seq + METHOD_BYTES + HEADER_BYTES, 500,
+		   JOB_BYTES - METHOD_BYTES - HEADER_BYTES);
+}
+
 /* first, second: on which the front answers what the server answered first, and then. */
-static void tell_loop(struct story *s, int64_t first, int64_t second)
+static void tell_loop(struct story *s, int64_t first, int64_t second, bool is_split)
 {
 	story_begin(s, "node");
 	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
@@ -127,10 +142,10 @@ static void tell_loop(struct story *s, int64_t first, int64_t second)
 	tell_call(s, 0, 24, "read", 13, 60);
 	story_poll(s, 26 * US, 0, "epoll_wait", 3, 0);
 	story_leave(s, 27 * US, 0, "epoll_wait", 0);
-	tell_write(s, 0, 28, 7, FRONTS_PORT, PORT, 100, 500, JOB_BYTES);
-	tell_write(s, 0, 30, 7, FRONTS_PORT, PORT, 160, 500, JOB_BYTES);
-	story_poll(s, 32 * US, 0, "epoll_wait", 3, 1);
-	tell_call(s, 1, 34, "read", 8, 2 * JOB_BYTES);
+	tell_job(s, 28, 100, is_split);
+	tell_job(s, 31, 160, is_split);
+	story_poll(s, 34 * US, 0, "epoll_wait", 3, 1);
+	tell_call(s, 1, 35, "read", 8, 2 * JOB_BYTES);
 	story_leave(s, 39 * US, 0, "epoll_wait", 0);
 	answer_client(s, 40, 5);
 	story_poll(s, 42 * US, 0, "epoll_wait", 3, -1);
@@ -159,7 +174,7 @@ static void add_all(const struct broker_story *t, guint first, guint second)
 static void test_order(void)
 {
 	struct broker_story t;
-	tell_loop(&t.story, 6, 13);
+	tell_loop(&t.story, 6, 13, false);
 	broker_begin(&t);
 	broker_link(&t);
 	add_all(&t, Y, Z);
@@ -171,7 +186,7 @@ static void test_order(void)
 static void test_correlated(void)
 {
 	struct broker_story t;
-	tell_loop(&t.story, 13, 6);
+	tell_loop(&t.story, 13, 6, false);
 	broker_begin(&t);
 	broker_add_message(&t, FRONTS_PORT, PORT, 100, "CALL 6 reply-to=5e9c1177-20a4-11ef thumbnails");
 	broker_add_message(&t, FRONTS_PORT, PORT, 160, "CALL 6 reply-to=a04481f2-9d31-4c80 totals");
@@ -180,7 +195,24 @@ static void test_correlated(void)
 	broker_link(&t);
 	add_all(&t, Z, Y);
 	g_assert_cmpuint(broker_find_owned(&t, FRONT, 28)->request, ==, Z);
-	g_assert_cmpuint(broker_find_owned(&t, FRONT, 30)->request, ==, Y);
+	g_assert_cmpuint(broker_find_owned(&t, FRONT, 31)->request, ==, Y);
+	broker_clear(&t);
+}
+
+/* The same, but each question in pieces: the first one of each bears nothing, and both others its id (AMQP). */
+static void test_pieces(void)
+{
+	struct broker_story t;
+	tell_loop(&t.story, 13, 6, true);
+	broker_begin(&t);
+	broker_add_message(&t, FRONTS_PORT, PORT, 100, "METHOD 6id=5e9c1177-20a4-11ef        {5e9c1177-20a4-11ef}");
+	broker_add_message(&t, FRONTS_PORT, PORT, 160, "METHOD 6id=a04481f2-9d31-4c80        {a04481f2-9d31-4c80}");
+	broker_add_message(&t, PORT, FRONTS_PORT, 500, "DONE 5e9c1177-20a4-11ef 32 of 32");
+	broker_add_message(&t, PORT, FRONTS_PORT, 550, "DONE a04481f2-9d31-4c80 12.90");
+	broker_link(&t);
+	add_all(&t, Z, Y);
+	for (int64_t us = 28; us < 34; us++)
+		g_assert_cmpuint(broker_find_owned(&t, FRONT, us)->request, ==, us < 31 ? Z : Y);
 	broker_clear(&t);
 }
 
@@ -188,6 +220,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/shared/threads", test_threads);
+	g_test_add_func("/shared/pieces", test_pieces);
 	g_test_add_func("/shared/order", test_order);
 	g_test_add_func("/shared/correlated", test_correlated);
 	return g_test_run();
