@@ -318,18 +318,6 @@ static void explain_untraced(struct dtc_traverse *t, const struct dtc_interval *
 	dtc_traverse_explain_rest(t, wait, low_ns, DTC_LINK_UNKNOWN, DTC_CAUSE_UNKNOWN, DTC_REASON_UNTRACED_SENDER);
 }
 
-/*
- * A worker of the kernel made the request when a timer was due (blk_throtl_dispatch_work_fn): it had been handed in
- * before, and was held back by a limit of the cgroup. The worker was idle meanwhile.
- */
-static bool was_held_back(const DtcHistory *h, const struct dtc_edge *edge, int64_t low_ns)
-{
-	const struct dtc_work *work = dtc_history_is_worker(h, edge->from_thread)
-					      ? dtc_history_find_work(h, edge->from_thread, edge->from_ns)
-					      : NULL;
-	return work && work->queued.waker == DTC_WAKER_TIMER && work->queued.waking_ns > low_ns;
-}
-
 static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 			int64_t low_ns)
 {
@@ -341,7 +329,7 @@ static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait,
 	bool is_fault = dtc_cause_of_interval(h, wait) == DTC_CAUSE_PAGE_FAULT;
 	enum dtc_cause cause = is_fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK;
 	dtc_traverse_explain_interval(t, wait, begin_ns, cause);
-	if (is_other && was_held_back(h, edge, low_ns)) {
+	if (is_other && dtc_traverse_was_held_back(h, edge, low_ns)) {
 		dtc_traverse_explain_rest(t, wait, low_ns, DTC_LINK_INFERRED, cause, DTC_REASON_HELD_BACK);
 		return;
 	}
@@ -393,50 +381,6 @@ static void tell_by(struct dtc_traverse *t, enum dtc_visit_kind kind, uint32_t b
 {
 	struct dtc_visit visit = { .kind = kind, .cause = DTC_CAUSE_IPC, .by = by, .by_ns = by_ns };
 	dtc_traverse_tell(t, &visit, begin_ns);
-}
-
-static void go_to_queuer(struct dtc_traverse *t)
-{
-	const struct dtc_wake *queued = &t->stand.work->queued;
-	tell_by(t, DTC_VISIT_WORK, queued->thread, queued->waking_ns,
-		dtc_history_get_begin_ns(dtc_links_get_history(t->links, t->stand.node)));
-	t->stand.thread = t->stand.work->queued.thread;
-	t->stand.work = NULL;
-	t->stand.purpose = DTC_PURPOSE_OWN;
-}
-
-/*
- * An interrupt queued the work, since a disk request had completed: what the worker does could not begin before, and
- * that request is why, from when it was made. wait is the worker's at that time, or NULL if it was busy with something
- * else.
- */
-static void go_to_request(struct dtc_traverse *t, const struct dtc_interval *wait)
-{
-	struct dtc_stand *stand = &t->stand;
-	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
-	uint32_t index = stand->work->queued.ref;
-	const struct dtc_block_request *request = dtc_history_get_block_request(h, index);
-	bool has_maker = request->thread != DTC_NONE && dtc_history_get_thread(h, request->thread)->idle_cpu < 0;
-	struct dtc_edge edge = { .kind = DTC_EDGE_UNKNOWN };
-	if (wait)
-		dtc_edges_find(t->edges, stand->node, wait, &edge);
-	bool is_told = edge.kind == DTC_EDGE_DISK && edge.block_request == index;
-	struct dtc_visit visit = { .kind = is_told ? DTC_VISIT_WAIT : DTC_VISIT_WORK,
-				   .cause = DTC_CAUSE_DISK,
-				   .wait = is_told ? wait : NULL,
-				   .edge = is_told ? &edge : NULL,
-				   .by = has_maker ? request->thread : DTC_NONE,
-				   .by_ns = request->insert_ns };
-	if (is_told || has_maker)
-		dtc_traverse_tell(t, &visit, request->insert_ns);
-	dtc_traverse_explain(t, stand->node, stand->thread, stand->at_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, stand->node, request->insert_ns), DTC_CAUSE_DISK,
-			     dtc_evidence_of_interval(stand->node, visit.wait), NULL);
-	stand->at_ns = MIN(stand->at_ns, request->insert_ns);
-	if (has_maker)
-		stand->thread = request->thread;
-	stand->work = NULL;
-	stand->purpose = DTC_PURPOSE_OWN;
 }
 
 /* The wait that was for what arrived, however often it was woken. */
@@ -683,7 +627,7 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 	}
 	const struct dtc_work *work = t->stand.work;
 	if (work && work->queued.waker == DTC_WAKER_BLOCK && wait->begin_ns <= work->queued.waking_ns) {
-		go_to_request(t, wait);
+		dtc_traverse_go_to_request(t, wait);
 		return;
 	}
 	bool is_at_end = wait->ref != DTC_NONE && t->stand.at_ns == wait->end_ns;
@@ -703,9 +647,9 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 			return;
 		}
 	}
-	if (work && edge.kind == DTC_EDGE_THREAD && edge.from_thread == work->queued.thread &&
-	    wait->begin_ns <= work->queued.waking_ns) {
-		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
+	if (work && work->queued.waker == DTC_WAKER_THREAD && edge.kind == DTC_EDGE_THREAD &&
+	    edge.from_thread == work->queued.thread && wait->begin_ns <= work->queued.waking_ns) {
+		dtc_traverse_go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
 	if (is_at_end && (dtc_traverse_follow_handover(t, &edge) || dtc_traverse_follow_called(t, wait, &edge) ||
@@ -780,12 +724,9 @@ static bool change_purpose(struct dtc_traverse *t)
 		return true;
 	}
 	if (!stand->work && look(t)->is_worker)
-		stand->work = dtc_edges_find_work(t->edges, stand->node, stand->thread, stand->at_ns);
+		stand->work = dtc_traverse_find_work(t);
 	if (stand->work && stand->at_ns <= stand->work->queued.waking_ns) {
-		if (stand->work->queued.waker == DTC_WAKER_BLOCK)
-			go_to_request(t, NULL);
-		else
-			go_to_queuer(t);
+		dtc_traverse_leave_work(t);
 		return true;
 	}
 	return false;

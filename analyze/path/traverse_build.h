@@ -33,7 +33,7 @@ struct dtc_stand {
 	guint owner; /* as of a segment: whose write the purpose led to */
 	/* ARRIVAL, and the thread's loop had other requests in its hands since: see traverse_turn.c */
 	struct dtc_pause pause;
-	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
+	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none to follow */
 };
 
 /* A message that is followed from its arrival to its sender, and how far that has come. */
@@ -319,6 +319,27 @@ bool dtc_traverse_is_inside(const struct dtc_traverse *t, const struct dtc_asked
  * did: what is followed then is inferred, down to the question.
  */
 bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge);
+
+/* traverse_work.c */
+/*
+ * The work item that the stand's thread, a kernel worker, executes: if another thread queued it, or a disk request; or
+ * another interrupt did, and a thread of this node waits for it. NULL: there is none.
+ */
+const struct dtc_work *dtc_traverse_find_work(const struct dtc_traverse *t);
+/* The stand's work was queued there: on to who did, to the disk request, or the rest of the wait is explained. */
+void dtc_traverse_leave_work(struct dtc_traverse *t);
+void dtc_traverse_go_to_queuer(struct dtc_traverse *t);
+/*
+ * An interrupt queued the work, since a disk request had completed: what the worker does could not begin before, and
+ * that request is why, from when it was made. wait is the worker's at that time, or NULL if it was busy with something
+ * else.
+ */
+void dtc_traverse_go_to_request(struct dtc_traverse *t, const struct dtc_interval *wait);
+/*
+ * A worker of the kernel made the request when a timer was due (blk_throtl_dispatch_work_fn): it had been handed in
+ * before, and was held back by a limit of the cgroup. The worker was idle meanwhile.
+ */
+bool dtc_traverse_was_held_back(const DtcHistory *h, const struct dtc_edge *edge, int64_t low_ns);
 
 /* traverse_way.c */
 /*

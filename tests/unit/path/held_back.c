@@ -11,6 +11,7 @@
 #define DISK 2
 #define READER 10
 #define WORKER 11
+#define SERVES 13
 #define ITEM 0x1000
 
 static void tell(struct story *s, bool is_timer)
@@ -78,10 +79,92 @@ static void test_thread(void)
 	story_clear(&s);
 }
 
+/*
+ * The device's own worker serves it (a loop device, dm-crypt), so that no disk request ends the wait but a worker does,
+ * which another one had asked to when a timer was due, or another interrupt had. That one had lain idle.
+ */
+static void tell_served(struct story *s, bool is_timer, bool makes_request)
+{
+	const int vector = is_timer ? 1 : 9;
+	story_begin(s, "n");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, READER, "reads");
+	story_switch(s, 1, 1, 0, "swapper/1", RUN, WORKER, "kworker/1:0");
+	story_work(s, DTC_EVENT_WORK_QUEUE, 2, 1, 0x2000);
+	story_work(s, DTC_EVENT_WORK_START, 3, 1, 0x2000);
+	story_work(s, DTC_EVENT_WORK_END, 4, 1, 0x2000);
+	story_switch(s, 5, 1, WORKER, "kworker/1:0", SLEEP, SERVES, "kworker/u8:0");
+	story_work(s, DTC_EVENT_WORK_QUEUE, 6, 1, 0x3000);
+	story_work(s, DTC_EVENT_WORK_START, 7, 1, 0x3000);
+	story_work(s, DTC_EVENT_WORK_END, 8, 1, 0x3000);
+	story_switch(s, 9, 1, SERVES, "kworker/u8:0", SLEEP, 0, "swapper/1");
+	story_enter(s, 15, 0, "fdatasync", 5);
+	story_switch(s, 20, 0, READER, "reads", DISK, 0, "swapper/0");
+	/* for somebody else it works meanwhile */
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 28, 1, 9, NULL);
+	story_work(s, DTC_EVENT_WORK_QUEUE, 29, 1, 0x2000);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 30, 1, WORKER, "kworker/1:0", 1);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 31, 1, 9, NULL);
+	story_switch(s, 32, 1, 0, "swapper/1", RUN, WORKER, "kworker/1:0");
+	story_work(s, DTC_EVENT_WORK_START, 33, 1, 0x2000);
+	story_work(s, DTC_EVENT_WORK_END, 34, 1, 0x2000);
+	story_switch(s, 35, 1, WORKER, "kworker/1:0", SLEEP, 0, "swapper/1");
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 48, 1, vector, NULL);
+	story_work(s, DTC_EVENT_WORK_QUEUE, 49, 1, ITEM);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 50, 1, WORKER, "kworker/1:0", 1);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 51, 1, vector, NULL);
+	story_switch(s, 53, 1, 0, "swapper/1", RUN, WORKER, "kworker/1:0");
+	story_work(s, DTC_EVENT_WORK_START, 54, 1, ITEM);
+	if (makes_request) {
+		story_block(s, DTC_EVENT_BLOCK_INSERT, 60, 1, 8, 8);
+		story_block(s, DTC_EVENT_BLOCK_ISSUE, 62, 1, 8, 8);
+	}
+	story_work(s, DTC_EVENT_WORK_QUEUE, 63, 1, 0x4000);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 64, 1, SERVES, "kworker/u8:0", 1);
+	story_work(s, DTC_EVENT_WORK_END, 65, 1, ITEM);
+	story_switch(s, 66, 1, WORKER, "kworker/1:0", SLEEP, SERVES, "kworker/u8:0");
+	story_work(s, DTC_EVENT_WORK_START, 67, 1, 0x4000);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 90, 1, READER, "reads", 0);
+	story_work(s, DTC_EVENT_WORK_END, 92, 1, 0x4000);
+	story_switch(s, 95, 0, 0, "swapper/0", RUN, READER, "reads");
+	story_leave(s, 100, 0, "fdatasync", 0);
+	story_switch(s, 110, 0, READER, "reads", SLEEP, 0, "swapper/0");
+	story_end(s);
+}
+
+static void test_served(void)
+{
+	struct story s;
+	tell_served(&s, true, true);
+	g_autoptr(DtcPath) path = path_of(s.history, READER, 0, 105, DTC_NONE);
+	assert_segment(path, 80, SERVES, DTC_CAUSE_RUNNING_USER, DTC_REASON_OWN);
+	assert_segment(path, 57, WORKER, DTC_CAUSE_RUNNING_USER, DTC_REASON_OWN);
+	assert_segment(path, 40, READER, DTC_CAUSE_DISK, DTC_REASON_HELD_BACK);
+	assert_segment(path, 25, READER, DTC_CAUSE_DISK, DTC_REASON_HELD_BACK);
+	g_assert_cmpint(path_at(path, 25)->link, ==, DTC_LINK_INFERRED);
+	assert_segment(path, 18, READER, DTC_CAUSE_RUNNING_KERNEL, DTC_REASON_OWN);
+	story_clear(&s);
+}
+
+/* No request was held back: it is the kernel's timer, or its interrupt, alone. */
+static void test_delayed(void)
+{
+	for (int is_timer = 0; is_timer < 2; is_timer++) {
+		struct story s;
+		tell_served(&s, is_timer, false);
+		g_autoptr(DtcPath) path = path_of(s.history, READER, 0, 105, DTC_NONE);
+		enum dtc_cause cause = is_timer ? DTC_CAUSE_TIMER : DTC_CAUSE_DEVICE;
+		assert_segment(path, 40, READER, cause, DTC_REASON_OWN);
+		assert_segment(path, 25, READER, cause, DTC_REASON_OWN);
+		story_clear(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/path/held-back/timer", test_timer);
 	g_test_add_func("/path/held-back/thread", test_thread);
+	g_test_add_func("/path/held-back/served-by-a-worker", test_served);
+	g_test_add_func("/path/held-back/delayed", test_delayed);
 	return g_test_run();
 }
