@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/cause.h"
 
+#include "analyze/edge/broken_off.h"
+
 #include <dtrace-chain/bisect.h>
 
 #include <string.h>
@@ -114,6 +116,7 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	if (wait->state == DTC_STATE_STOPPED)
 		return DTC_CAUSE_STOPPED;
 	bool fault = !call && !thread->is_kernel && is_page_fault(h, wait);
+	uint32_t by;
 	/* of what no thread ended: a sleep is one all the same, where the timer is not in the trace */
 	bool is_sleep = call && call->kind == DTC_CALL_SLEEP;
 	if (!wake) /* the trace ended before, or events were lost */
@@ -136,6 +139,9 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_NEW:
 		return DTC_CAUSE_FORK_EXEC;
 	case DTC_WAKER_THREAD:
+		/* cut short by a stop: it would have lasted */
+		if (is_sleep && (!wake->signal || dtc_broken_off_find(h, wait, &by)))
+			return DTC_CAUSE_TIMER;
 		if (call) /* a signal ends any wait; a child's tells its parent what it waited for */
 			return wake->signal && call->kind != DTC_CALL_WAITPID ? DTC_CAUSE_IPC : cause_of_call(h, call);
 		if (wake->signal)

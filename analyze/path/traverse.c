@@ -563,9 +563,12 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		if (dtc_cause_of_interval(h, wait) != DTC_CAUSE_TIMER) /* its kernel's, and no event says what for */
 			t->link = DTC_LINK_INFERRED;
 		break;
+	case DTC_EDGE_UNKNOWN:
+		if (dtc_traverse_follow_thaw(t, wait, low_ns))
+			return;
+		break;
 	case DTC_EDGE_WORK:
 	case DTC_EDGE_INTERRUPT:
-	case DTC_EDGE_UNKNOWN:
 	case DTC_EDGE_KINDS:
 		break;
 	}

@@ -341,6 +341,10 @@ void dtc_traverse_go_to_request(struct dtc_traverse *t, const struct dtc_interva
  */
 bool dtc_traverse_was_held_back(const DtcHistory *h, const struct dtc_edge *edge, int64_t low_ns);
 
+/* traverse_thaw.c */
+/* A wait, at its end, that was frozen in its place: explains it down to low. False if it was not. */
+bool dtc_traverse_follow_thaw(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns);
+
 /* traverse_way.c */
 /*
  * From an arrival to the thread that sent it: the receiver's softirq, who carried it into or out of a guest, wire,
