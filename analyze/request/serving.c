@@ -389,13 +389,15 @@ static void note_hop(DtcServing *serving, const struct message *message, guint n
 }
 
 /*
- * A connection that was opened for a request: whichever thread writes or reads its first bytes does that for it. A
- * runtime that schedules by itself goes on elsewhere when the connection is there.
+ * A connection that was opened for a request: whichever thread of the process writes or reads its first bytes does that
+ * for it. A runtime that schedules by itself goes on elsewhere when the connection is there. A process that was given
+ * it (a launcher connects, and forks) uses it for whom that one works.
  */
 static void deliver_opened(DtcServing *serving, const struct message *message, const struct dtc_call *connect)
 {
 	const DtcHistory *h = get_history(serving, message->node);
 	const DtcFileCalls *calls = dtc_links_get_file_calls(serving->links, message->node, connect->file);
+	int32_t pid = dtc_history_get_thread(h, connect->thread)->pid;
 
 	for (guint written = 0; written < 2; written++) {
 		uint32_t first = dtc_file_calls_find_moved(calls, written, connect->begin_ns);
@@ -403,7 +405,8 @@ static void deliver_opened(DtcServing *serving, const struct message *message, c
 			continue;
 		const struct dtc_call call = dtc_history_copy_call(h, first);
 		const struct mark mark = dtc_mark_of_message(message, first);
-		if (call.offset == 0 && call.thread != connect->thread)
+		if (call.offset == 0 && call.thread != connect->thread &&
+		    dtc_history_get_thread(h, call.thread)->pid == pid)
 			dtc_serving_add_mark(serving, message->node, &mark);
 	}
 }

@@ -39,6 +39,25 @@ static void test_opened(gconstpointer data)
 	server_clear(&server);
 }
 
+/* A process that the loop made after that, and that was given the connection, works for others: it is its business. */
+static void test_given(void)
+{
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	event_loop_call(s, 0, "connect", 7, 22, 23, 0);
+	story_fork(s, 24 * US, 0, LOOP_TID, LOOP_TID, WORKER_TID, WORKER_TID, "worker");
+	story_switch(s, 25 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	event_loop_call(s, 1, "write", 7, 26, 27, 30);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const DtcHistory *h = server.histories[0];
+	uint32_t worker = dtc_history_find_thread(h, WORKER_TID, 30 * US);
+	g_assert_null(dtc_serving_find_owned(serving, 0, dtc_history_find_call(h, worker, 26 * US), 0));
+	server_clear(&server);
+}
+
 /* What goes out on the connection beside X's question. */
 enum beside { NOTHING, ITS_REST, BEFORE, BEHIND };
 
@@ -200,6 +219,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/whose/begun/by-thread", GUINT_TO_POINTER(BY_THREAD), test_begun);
 	g_test_add_data_func("/whose/opened/for-it", GINT_TO_POINTER(false), test_opened);
 	g_test_add_data_func("/whose/opened/after-it", GINT_TO_POINTER(true), test_opened);
+	g_test_add_func("/whose/opened/given", test_given);
 	g_test_add_data_func("/whose/untraced/alone", GUINT_TO_POINTER(NOTHING), test_untraced);
 	g_test_add_data_func("/whose/untraced/its-rest", GUINT_TO_POINTER(ITS_REST), test_untraced);
 	g_test_add_data_func("/whose/untraced/behind-another", GUINT_TO_POINTER(BEFORE), test_untraced);
