@@ -21,8 +21,9 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 		return DTC_FAMILY_CPU_WAIT;
 	case DTC_CAUSE_DISK:
 	case DTC_CAUSE_PAGE_FAULT:
-	case DTC_CAUSE_DEVICE:
 		return DTC_FAMILY_DISK;
+	case DTC_CAUSE_DEVICE:
+		return DTC_FAMILY_DEVICE;
 	case DTC_CAUSE_LOCK:
 		return DTC_FAMILY_LOCK;
 	case DTC_CAUSE_IPC:
@@ -55,6 +56,7 @@ const char *dtc_family_to_string(enum dtc_family family)
 		[DTC_FAMILY_IPC] = "ipc",	  [DTC_FAMILY_NETWORK] = "network",
 		[DTC_FAMILY_TIMER] = "timer",	  [DTC_FAMILY_VM] = "vm",
 		[DTC_FAMILY_UNKNOWN] = "unknown", [DTC_FAMILY_STOPPED] = "stopped",
+		[DTC_FAMILY_DEVICE] = "device",
 	};
 	return names[family];
 }
@@ -151,6 +153,7 @@ static void set_what(struct piece *piece, const struct dtc_report_step *step,
 			piece->tid = evidence->by.tid;
 		break;
 	case DTC_FAMILY_DISK:
+	case DTC_FAMILY_DEVICE:
 	case DTC_FAMILY_TIMER:
 		piece->name = !evidence ? NULL : evidence->call ? evidence->call : evidence->device_name;
 		piece->file = evidence && evidence->call ? evidence->file : NULL;

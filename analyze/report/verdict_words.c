@@ -19,11 +19,17 @@ static char *format_duration(int64_t ns, bool is_exact)
 static const char *get_phrase(enum dtc_family family)
 {
 	static const char *const phrases[DTC_FAMILIES] = {
-		[DTC_FAMILY_CPU] = "CPU",	    [DTC_FAMILY_CPU_WAIT] = "waiting for a CPU",
-		[DTC_FAMILY_DISK] = "disk",	    [DTC_FAMILY_LOCK] = "lock",
-		[DTC_FAMILY_IPC] = "other threads", [DTC_FAMILY_NETWORK] = "network",
-		[DTC_FAMILY_TIMER] = "timer",	    [DTC_FAMILY_VM] = "virtual CPU away",
-		[DTC_FAMILY_UNKNOWN] = "unknown",   [DTC_FAMILY_STOPPED] = "stopped",
+		[DTC_FAMILY_CPU] = "CPU",
+		[DTC_FAMILY_CPU_WAIT] = "waiting for a CPU",
+		[DTC_FAMILY_DISK] = "disk",
+		[DTC_FAMILY_LOCK] = "lock",
+		[DTC_FAMILY_IPC] = "other threads",
+		[DTC_FAMILY_NETWORK] = "network",
+		[DTC_FAMILY_TIMER] = "timer",
+		[DTC_FAMILY_VM] = "virtual CPU away",
+		[DTC_FAMILY_UNKNOWN] = "unknown",
+		[DTC_FAMILY_STOPPED] = "stopped",
+		[DTC_FAMILY_DEVICE] = "a device or the kernel",
 	};
 	return phrases[family];
 }

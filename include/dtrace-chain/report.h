@@ -124,6 +124,7 @@ enum dtc_family {
 	DTC_FAMILY_TIMER,
 	DTC_FAMILY_VM,
 	DTC_FAMILY_UNKNOWN,
+	DTC_FAMILY_DEVICE,
 	DTC_FAMILIES
 };
 enum dtc_family dtc_family_of_cause(enum dtc_cause cause);

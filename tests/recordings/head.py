@@ -16,7 +16,8 @@ import truth
 FAMILIES = {
     "cpu": {"running-user", "running-kernel", "running-guest", "irq", "softirq", "fork-exec"},
     "cpu-wait": {"runqueue", "preempted", "cpu-limit"},
-    "disk": {"disk", "page-fault", "device"},
+    "disk": {"disk", "page-fault"},
+    "device": {"device"},
     "lock": {"lock"},
     "ipc": {"ipc", "child"},
     "stopped": {"stopped"},
