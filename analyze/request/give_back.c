@@ -3,6 +3,7 @@
 
 #include "analyze/edge/local_bytes.h"
 #include "analyze/exchange/endpoint.h"
+#include "analyze/request/for_kernel.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/unseen.h"
 
@@ -38,7 +39,7 @@ static int64_t get_end_ns(const struct dtc_call *call)
 
 static void add(struct search *search, uint32_t thread, uint32_t target, guint request, int64_t since_ns, int64_t at_ns)
 {
-	const struct dtc_given_back back = { thread, target, request, since_ns, at_ns };
+	const struct dtc_given_back back = { thread, target, request, since_ns, at_ns, false };
 	g_array_append_val(search->found, back);
 }
 
@@ -70,8 +71,25 @@ static bool is_unseen(const DtcHistory *h, const struct dtc_wake *wake)
 	       (v->state == DTC_STATE_UNKNOWN || (v->state == DTC_STATE_WAIT && v->call == DTC_NONE));
 }
 
+/* What a program does for the kernel is for who waits for it there, whoever made the program's thread. */
+static void look_at_answer(struct search *search, const struct dtc_wake *wake)
+{
+	int64_t slept_ns;
+	if (!dtc_for_kernel_is_answer(search->history, wake, &slept_ns))
+		return;
+	const struct dtc_served *span = find_waiting(search, wake->target, slept_ns, wake->waking_ns);
+	const struct dtc_given_back back = { .thread = wake->thread,
+					     .target = wake->target,
+					     .request = span ? span->request : DTC_NO_REQUEST,
+					     .since_ns = span ? span->begin_ns : slept_ns,
+					     .at_ns = wake->waking_ns,
+					     .for_kernel = true };
+	g_array_append_val(search->found, back);
+}
+
 static void look_at_wake(struct search *search, const DtcLockWords *locks, const struct dtc_wake *wake)
 {
+	look_at_answer(search, wake);
 	uint32_t sleep = wake->is_inferred ? DTC_NONE : dtc_lock_words_find_wait(search->history, wake);
 	if (sleep == DTC_NONE) {
 		if (search->has_unseen && is_unseen(search->history, wake)) /* of something, maybe */

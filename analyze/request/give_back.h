@@ -17,10 +17,12 @@ struct dtc_given_back {
 	guint request;	  /* for which it was; DTC_NO_REQUEST: that is not known */
 	int64_t since_ns; /* node time: it was not begun earlier */
 	int64_t at_ns;	  /* when it told */
+	bool for_kernel;  /* it was asked by the kernel, for whom it wakes: see for_kernel.h */
 };
 
 /*
- * The pieces of a node, by time. At the end of each the thread woke one that slept on a futex that is no lock while its
+ * The pieces of a node, by time. At the end of each the thread woke one that slept on a futex that is no lock, or in a
+ * call or at a page that the thread serves for the kernel, while its
  * own calls tell that it was at a request, and that writes next for that, too; or it wrote to an eventfd, a pipe or a
  * pair of sockets, which a loop read that in this turn went on with as many requests as it was told of; or what it
  * wrote there was the last that a thread had read which then gave a piece back, and so on. Free with g_array_unref.

@@ -188,12 +188,29 @@ static void note_since(struct pieces *pieces, uint32_t thread, int64_t at_ns)
 }
 
 /*
+ * What a thread was made for, or handed, ended when the kernel asked it for somebody else: when it was woken last, or
+ * had given back a piece. NULL: there is nothing left of it.
+ */
+static struct piece *cut_piece(struct pieces *pieces, struct piece *piece, const struct dtc_given_back *back)
+{
+	const int64_t *since = g_hash_table_lookup(pieces->since, GUINT_TO_POINTER(back->thread));
+	int64_t at_ns = since ? *since : back->since_ns;
+	if (at_ns <= piece->handed.begin_ns)
+		return piece;
+	dtc_serving_end_inherited(pieces->serving, pieces->node, &piece->handed, at_ns);
+	piece->handed.end_ns = MIN(piece->handed.end_ns, at_ns);
+	return NULL;
+}
+
+/*
  * A piece of work ends: what the thread did since it gave back the one before, or was woken, was for whose request this
  * one is.
  */
 static void end_piece(struct pieces *pieces, const struct dtc_given_back *back)
 {
 	struct piece *piece = g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(back->thread));
+	if (piece && back->for_kernel && piece->request != back->request)
+		piece = cut_piece(pieces, piece, back);
 	if (piece && back->at_ns >= piece->handed.begin_ns && back->at_ns < piece->handed.end_ns) {
 		if (back->request != DTC_NO_REQUEST && piece->request != back->request)
 			return;
