@@ -19,12 +19,12 @@ static bool is_plain(const DtcHistory *h, const struct dtc_call *call)
 	return g_strv_contains(names, dtc_history_get_string(h, call->name));
 }
 
-/* /dev/fuse, or a file of which no name is known. */
-static bool may_be_fuse(const DtcHistory *h, uint32_t id)
+/* /dev/fuse, permissions that fanotify asks for, or a file of which no name is known. */
+static bool may_be_asked(const DtcHistory *h, uint32_t id)
 {
-	static const char *const names[] = { "/dev/fuse", NULL };
+	static const char *const names[] = { "/dev/fuse", "fanotify_init", "anon_inode:[fanotify]", NULL };
 	const struct dtc_file *file = dtc_history_get_file(h, id);
-	if (file->kind == DTC_FILE_PATH && file->name != DTC_NONE)
+	if (file->kind == DTC_FILE_EVENT || (file->kind == DTC_FILE_PATH && file->name != DTC_NONE))
 		return is_named(h, file, names);
 	return (file->kind == DTC_FILE_PATH || file->kind == DTC_FILE_UNKNOWN) && file->flow_out == DTC_NONE &&
 	       file->peer == DTC_NONE;
@@ -44,6 +44,16 @@ static bool answers(const DtcHistory *h, uint32_t index)
 			return call->kind == DTC_CALL_READ && call->result > 0 && is_plain(h, call);
 	}
 	return false;
+}
+
+/* An answer of fanotify's wakes all that wait for one: whose it was goes on, the others sleep again in their calls. */
+static bool sleeps_again(const DtcHistory *h, const struct dtc_interval *slept)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_get_interval_after(h, slept->thread, slept->end_ns, &place);
+	while (v && !dtc_state_is_wait(v->state))
+		v = dtc_history_get_next_interval(h, &place);
+	return v && v->call == slept->call;
 }
 
 /* A call that may wait for a file system. */
@@ -82,7 +92,9 @@ bool dtc_for_kernel_is_answer(const DtcHistory *h, const struct dtc_wake *wake, 
 	*ret_slept_ns = v->begin_ns;
 	if (v->call == DTC_NONE)
 		return call->kind == DTC_CALL_OTHER && is_named(h, dtc_history_get_file(h, call->file), pager);
-	if (call->kind != DTC_CALL_WRITE || !is_plain(h, call) || !may_be_fuse(h, call->file))
+	if (call->kind != DTC_CALL_WRITE || !is_plain(h, call) || !may_be_asked(h, call->file))
+		return false;
+	if (dtc_history_get_file(h, call->file)->kind == DTC_FILE_EVENT && sleeps_again(h, v))
 		return false;
 	return is_of_files(h, dtc_history_get_call(h, v->call, &slept_place)) && answers(h, index);
 }

@@ -2,8 +2,8 @@
 /*
  * What a program does for the kernel, in the middle of somebody's call: the daemon of a file system in user space
  * (FUSE) reads what is asked from /dev/fuse, and writes the answer there, which wakes whoever asked; a pager brings the
- * page that somebody touched (userfaultfd), with an ioctl. One that is busy is woken by nobody for the next question:
- * whom it wakes tells for whom it has worked.
+ * page that somebody touched (userfaultfd), with an ioctl; a scanner allows what is opened (fanotify). One that is busy
+ * is woken by nobody for the next question: whom it wakes tells for whom it has worked.
  */
 #pragma once
 

@@ -52,20 +52,32 @@ static void check(struct server *server, int64_t begin_us, int64_t end_us)
 	server_clear(server);
 }
 
-/* Without a question before it, what it writes is to a file, of which another one had waited for the lock. */
+enum asks {
+	FILES,	     /* a file system's daemon */
+	PERMISSIONS, /* of fanotify */
+	NOBODY	     /* it writes to a file, of which another one had waited for the lock */
+};
+
 static void test_files(gconstpointer data)
 {
-	bool takes = GPOINTER_TO_INT(data);
+	enum asks asks = GPOINTER_TO_UINT(data);
+	bool takes = asks != NOBODY;
 	struct server server;
 	struct story *s = &server.story;
 	begin(&server, DAEMON_TID);
-	event_loop_call(s, 1, takes ? "read" : "write", 7, 10, 12, 80);
+	if (asks == PERMISSIONS)
+		event_loop_call(s, 1, "fanotify_init", -1, 9, 10, 7);
+	event_loop_call(s, 1, takes ? "read" : "write", 7, 11, 12, 80);
 	sleeps(s, 13, 2, STRANGER_TID, "read", 8);
 	event_loop_call(s, 0, "read", 5, 20, 21, 50);
 	sleeps(s, 30, 0, LOOP_TID, "read", 8);
 	story_enter(s, 39 * US, 1, "write", 7);
 	is_woken(s, 40, 1, 2, STRANGER_TID);
-	story_leave(s, 42 * US, 1, "write", 96);
+	if (asks == PERMISSIONS) { /* all are woken, and who has no answer yet sleeps again */
+		is_woken(s, 41, 1, 0, LOOP_TID);
+		sleeps(s, 42, 0, LOOP_TID, NULL, -1);
+	}
+	story_leave(s, 43 * US, 1, "write", 96);
 	story_leave(s, 43 * US, 2, "read", 80);
 	if (takes)
 		event_loop_call(s, 1, "read", 7, 44, 45, 80);
@@ -123,8 +135,9 @@ static void test_made(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_data_func("/for-kernel/files/daemon", GINT_TO_POINTER(true), test_files);
-	g_test_add_data_func("/for-kernel/files/lock", GINT_TO_POINTER(false), test_files);
+	g_test_add_data_func("/for-kernel/files/daemon", GUINT_TO_POINTER(FILES), test_files);
+	g_test_add_data_func("/for-kernel/files/permissions", GUINT_TO_POINTER(PERMISSIONS), test_files);
+	g_test_add_data_func("/for-kernel/files/lock", GUINT_TO_POINTER(NOBODY), test_files);
 	g_test_add_func("/for-kernel/page", test_page);
 	g_test_add_func("/for-kernel/made", test_made);
 	return g_test_run();
