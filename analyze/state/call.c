@@ -136,6 +136,9 @@ static const struct {
 	{ "recvmmsg", true, DTC_TRAIT_MESSAGES },
 	{ "sendmmsg", true, DTC_TRAIT_MESSAGES },
 	{ "splice", false, DTC_TRAIT_SPLICES },
+	{ "setsockopt", false, DTC_TRAIT_LETS_GO },
+	{ "shutdown", false, DTC_TRAIT_LETS_GO },
+	{ "close", false, DTC_TRAIT_LETS_GO },
 };
 
 static uint16_t find_traits(const char *name)
@@ -360,7 +363,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
 	if (call.file != DTC_NONE) {
 		struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, call.file);
-		if (kind == DTC_CALL_WRITE)
+		if (kind == DTC_CALL_WRITE || (has & DTC_TRAIT_LETS_GO))
 			call.offset = file->written_bytes;
 		else if (kind == DTC_CALL_READ || kind == DTC_CALL_PEEK)
 			call.offset = file->read_bytes;

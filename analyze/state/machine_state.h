@@ -70,6 +70,7 @@ enum dtc_call_trait {
 	DTC_TRAIT_NETNS = 1 << 9,	/* may take its thread to another namespace */
 	DTC_TRAIT_MESSAGES = 1 << 10,	/* recvmmsg, sendmmsg: moves several, and returns how many */
 	DTC_TRAIT_SPLICES = 1 << 11,	/* between a pipe and another file */
+	DTC_TRAIT_LETS_GO = 1 << 12,	/* of a socket: what its writes had left in it may leave */
 };
 
 /* The open interval of a thread, and what is pending. One per thread, beside history->threads. */

@@ -9,7 +9,8 @@
 /*
  * accept() without an address, and connections from before the trace: a segment that leaves inside a call on a
  * descriptor, not from a softirq, is that descriptor's. A socket that is only read sends window updates from its reads
- * (tcp_cleanup_rbuf); without softirq events an ACK inside a read could be anybody's.
+ * (tcp_cleanup_rbuf); without softirq events an ACK inside a read could be anybody's. What is written to one that is
+ * corked (TCP_CORK: puma, Apache, nginx's tcp_nopush) leaves when that ends, or when it is closed.
  */
 static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t packet)
 {
@@ -19,7 +20,8 @@ static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t packet)
 		return;
 	bool is_update = call->kind == DTC_CALL_READ && m->saw[DTC_EVENT_SOFTIRQ_ENTRY] && p.tcp_flags == DTC_TCP_ACK &&
 			 !p.payload_bytes;
-	if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT && !is_update)
+	bool is_let_go = (DTC_TASK(m, call->thread)->traits & DTC_TRAIT_LETS_GO) && p.payload_bytes > 0;
+	if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT && !is_update && !is_let_go)
 		return;
 	uint32_t flow = p.flow;
 	struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, call->file);

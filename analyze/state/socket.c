@@ -147,7 +147,10 @@ static void place_open_reads(DtcMachine *m)
 	}
 }
 
-/* Its first written byte is the first byte of the first segment that left inside a write. */
+/*
+ * Its first written byte is the first byte of the first segment that left inside a write. What was held back until its
+ * socket was uncorked or closed ends with the last segment that leaves in that call, which has PSH.
+ */
 void dtc_machine_place_writes(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
@@ -160,12 +163,14 @@ void dtc_machine_place_writes(DtcMachine *m)
 		if (context.call == DTC_NONE)
 			continue;
 		const struct dtc_call *call = DTC_AT(h->filling->calls, struct dtc_call, context.call);
-		if (call->kind != DTC_CALL_WRITE || call->file == DTC_NONE)
+		bool is_let_go = call->kind != DTC_CALL_WRITE && call->offset > 0 && (p.tcp_flags & DTC_TCP_PSH) &&
+				 (call->kind == DTC_CALL_OTHER || call->kind == DTC_CALL_CLOSE);
+		if ((call->kind != DTC_CALL_WRITE && !is_let_go) || call->file == DTC_NONE)
 			continue;
 		struct dtc_file *file = get_file(m, call->file);
 		if (file->has_base_out || file->flow_out != p.flow || !is_tcp(m, file))
 			continue;
-		file->base_out = p.seq - (uint32_t)call->offset;
+		file->base_out = p.seq + (is_let_go ? p.payload_bytes : 0) - (uint32_t)call->offset;
 		file->has_base_out = true;
 		left--;
 	}

@@ -301,6 +301,37 @@ static void end_lost(struct server *s)
 }
 
 /*
+ * Corked (TCP_CORK: puma, Apache): head and body of an answer leave when the socket is uncorked, or closed, and tell
+ * whose it is all the same, and where its bytes lie.
+ */
+static void test_corked(void)
+{
+	static const char *const calls[] = { "setsockopt", "shutdown", "close" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+		struct server s;
+		begin(&s, START);
+		arrive(&s, START, 50);
+		take(&s, 50);
+		story_enter(&s.story, s.t++, 0, "setsockopt", FD);
+		story_leave(&s.story, s.t++, 0, "setsockopt", 0);
+		write_only(&s);
+		write_only(&s);
+		struct dtc_headers headers = story_headers(2, 3306, 1, 1000, 500, 1, DTC_TCP_ACK | DTC_TCP_PSH, 2, 0);
+		story_enter(&s.story, s.t++, 0, calls[i], FD);
+		story_packet(&s.story, DTC_EVENT_NET_SEND, s.t++, 0, &headers);
+		story_leave(&s.story, s.t++, 0, calls[i], 0);
+		end_lost(&s);
+		const struct dtc_file *file = find_socket(s.story.history);
+		g_assert_true(file->has_base_in);
+		g_assert_cmpuint(file->base_in, ==, START);
+		g_assert_true(file->has_base_out);
+		g_assert_cmpuint(file->base_out, ==, 500);
+		story_clear(&s.story);
+	}
+}
+
+/*
  * The events of a read were lost, and those of the arrival before it: the next read is of what arrived next. Header
  * first, so that not each read drains the socket.
  */
@@ -560,5 +591,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/sockets/gap-of-another", test_gap_of_another);
 	g_test_add_func("/sockets/lost-unknown", test_lost_unknown);
 	g_test_add_func("/sockets/forgotten-write", test_forgotten_write);
+	g_test_add_func("/sockets/corked", test_corked);
 	return g_test_run();
 }
