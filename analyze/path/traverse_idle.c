@@ -41,6 +41,23 @@ static int64_t find_idle_ns(const struct dtc_traverse *t, const struct dtc_inter
 	return has_other ? MIN(still_ns, wait->begin_ns) : wait->begin_ns;
 }
 
+/*
+ * Whether the thread took what the stand follows only behind a wait: it lay in its socket until then, and the thread
+ * had no part of it yet. A worker of PHP-FPM that has answered waits until its front closes that connection, and then
+ * accepts the next one, which has been there for long: what the front did meanwhile is not why.
+ */
+static bool is_taken_later(const struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	const struct dtc_arrival *arrival = &t->stand.arrival;
+	uint32_t read = arrival->is_local	      ? dtc_arrival_find_local_read(t->links, arrival)
+			: arrival->packet == DTC_NONE ? DTC_NONE
+						      : dtc_links_find_read(t->links, arrival->node, arrival->packet);
+	if (read == DTC_NONE || arrival->node != t->stand.node)
+		return false;
+	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
+	return dtc_history_get_call_begin_ns(h, read) >= wait->end_ns;
+}
+
 int64_t dtc_traverse_find_still_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
 {
 	const struct dtc_stand *stand = &t->stand;
@@ -56,6 +73,8 @@ int64_t dtc_traverse_find_still_ns(const struct dtc_traverse *t, const struct dt
 	int64_t begin_ns = wait->call == DTC_NONE ? wait->begin_ns : dtc_history_get_call_begin_ns(h, wait->call);
 	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns < begin_ns);
 	if (i < count && spans[i].begin_ns < begin_ns && !spans[i].leads) /* in the middle of its work */
+		return low_ns;
+	if (is_taken_later(t, wait))
 		return low_ns;
 	int64_t still_ns = stand->arrival.time_ns;
 	bool has_other = false;

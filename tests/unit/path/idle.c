@@ -84,10 +84,72 @@ static void test_between(gconstpointer data)
 	g_assert_cmpstr(dtc_cause_to_string(early.cause), ==, "timer");
 }
 
+/*
+ * A worker that serves one after the other: 20 has Y, sleeps for it, answers, and waits until 21, of another process,
+ * closes that connection. X's question lies in its socket all that time, and 20 had no part of it: what 21 did is not
+ * why, and what 20 did is.
+ *
+ *   20   30 reads Y   40 sleeps   90 works   94 answers Y, 100 waits   112 goes on   118 reads X   130 answers X
+ *   21   20 sleeps                                               105 works   108 closes, 110 wakes 20
+ *   35 X's question arrives
+ */
+static void test_taken_later(void)
+{
+	const uint32_t client = 0x0a000001, server = 0x0a000002;
+	struct dtc_headers question = story_headers(client, 60000, server, 80, 1000, 500, 0x18, 50, 1);
+	struct dtc_headers answer = story_headers(server, 80, client, 60000, 500, 1050, 0x18, 20, 2);
+	struct story s;
+	story_begin(&s, "server");
+	story_fork(&s, 1, 5, 1, 1, 20, 20, "worker");
+	story_fork(&s, 1, 5, 1, 1, 21, 21, "front");
+	story_switch(&s, 2, 0, 0, "swapper", RUN, 20, "worker");
+	story_switch(&s, 2, 1, 0, "swapper", RUN, 21, "front");
+	tell_call(&s, 3, 0, "accept4", 3, 4);
+	story_enter(&s, 20, 1, "nanosleep", -1);
+	story_switch(&s, 21, 1, 21, "front", SLEEP, 0, "swapper");
+	tell_call(&s, 30, 0, "read", 4, 50);
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 34, 2, 3, NULL);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 35, 2, &question);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 36, 2, 3, NULL);
+	story_enter(&s, 40, 0, "nanosleep", -1);
+	story_switch(&s, 41, 0, 20, "worker", SLEEP, 0, "swapper");
+	story_timer_wakes(&s, 88, 90, 0, 20, "worker");
+	story_switch(&s, 91, 0, 0, "swapper", RUN, 20, "worker");
+	story_leave(&s, 92, 0, "nanosleep", 0);
+	tell_call(&s, 94, 0, "write", 4, 20);
+	story_enter(&s, 99, 0, "recvfrom", 4);
+	story_switch(&s, 100, 0, 20, "worker", SLEEP, 0, "swapper");
+	story_timer_wakes(&s, 103, 105, 1, 21, "front");
+	story_switch(&s, 106, 1, 0, "swapper", RUN, 21, "front");
+	story_leave(&s, 107, 1, "nanosleep", 0);
+	story_enter(&s, 108, 1, "close", 9);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 110, 1, 20, "worker", 0);
+	story_leave(&s, 111, 1, "close", 0);
+	story_switch(&s, 111, 0, 0, "swapper", RUN, 20, "worker");
+	story_leave(&s, 112, 0, "recvfrom", 0);
+	tell_call(&s, 115, 0, "accept4", 3, 5);
+	tell_call(&s, 118, 0, "read", 5, 50);
+	story_enter(&s, 130, 0, "write", 5);
+	story_packet(&s, DTC_EVENT_NET_SEND, 131, 0, &answer);
+	story_leave(&s, 132, 0, "write", 20);
+	story_end(&s);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, 20, 30, Y, false);
+	served_path_add(&w, 20, 94, Y, true);
+	served_path_add(&w, 20, 118, X, false);
+	served_path_add(&w, 20, 130, X, true);
+	w.owner = X + 1;
+	uint32_t worker = dtc_history_find_thread(w.history, 20, 60);
+	struct dtc_segment early = served_path_at(&w, 20, 36, 130, 60);
+	g_assert_cmpstr(dtc_cause_to_string(early.cause), ==, "timer");
+	g_assert_cmpuint(early.thread, ==, worker);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_data_func("/idle/alone", GINT_TO_POINTER(false), test_between);
 	g_test_add_data_func("/idle/another", GINT_TO_POINTER(true), test_between);
+	g_test_add_func("/idle/taken-later", test_taken_later);
 	return g_test_run();
 }
