@@ -152,8 +152,8 @@ static bool is_of_owner(const struct pass *pass, const struct dtc_segment *from)
 /*
  * Until when from at on the time of a segment is for one and the same request, and for which: that of its own thread,
  * or if that works for nobody known, the one whose write led the walk there, or of the nearest of those who wait for
- * it. Nobody: of nobody known. A thread that never serves may hold up several at once (the holder of a lock, a
- * journal): its time is not one waiter's.
+ * it. Nobody: of nobody known. A thread that never serves (a kernel's worker, a journal, a collector of garbage) may
+ * hold up several at once: of those it is for the nearest on this way, behind whom the path's request queues.
  */
 static struct whose find_request(struct pass *pass, const struct dtc_segment *from, int64_t at_ns,
 				 int64_t *ret_until_ns)
@@ -162,9 +162,7 @@ static struct whose find_request(struct pass *pass, const struct dtc_segment *fr
 	struct level level = { from->node, from->thread, from->waiter, false };
 
 	*ret_until_ns = from->end.ns;
-	guint served;
-	dtc_serving_get(pass->serving, from->node, from->thread, &served);
-	while (served || from->owner) {
+	for (;;) {
 		int64_t begin_ns, end_ns;
 		const struct dtc_served *span =
 			find_span(pass, &level, from->cause, at_ns, *ret_until_ns, &begin_ns, &end_ns);
