@@ -245,14 +245,15 @@ static int64_t find_pause_ns(const DtcHistory *h, uint32_t worker, int64_t woken
 	uint32_t at = dtc_history_find_call(h, worker, woken_ns);
 	if (at == DTC_NONE || dtc_history_copy_call(h, at).kind != DTC_CALL_FUTEX)
 		return DTC_TIME_NONE;
-	uint8_t operation =
-		dtc_history_copy_call(h, at).operation; /* a mutex on the way is waited for by another one */
+	struct dtc_call woken_from = dtc_history_copy_call(h, at);
+	/* a mutex on the way is waited for by another one */
+	uint8_t operation = dtc_call_get_futex_operation(&woken_from);
 	for (uint32_t i = at + 1; i < thread->call_first + thread->call_count; i++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->begin_ns >= time_ns)
 			break;
-		if (call->kind == DTC_CALL_FUTEX && call->operation == operation)
+		if (call->kind == DTC_CALL_FUTEX && dtc_call_get_futex_operation(call) == operation)
 			return call->begin_ns;
 	}
 	return DTC_TIME_NONE;

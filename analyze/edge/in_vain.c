@@ -30,8 +30,21 @@ static bool is_same_futex(const struct dtc_call *a, const struct dtc_call *b)
 	const uint64_t in_pair = sizeof(uint64_t) - 1;
 	if (a->argument == b->argument)
 		return true;
-	return a->operation == DTC_FUTEX_WAIT_BITSET && b->operation == DTC_FUTEX_WAIT_BITSET &&
+	return dtc_call_get_futex_operation(a) == DTC_FUTEX_WAIT_BITSET &&
+	       dtc_call_get_futex_operation(b) == DTC_FUTEX_WAIT_BITSET &&
 	       (a->argument & ~in_pair) == (b->argument & ~in_pair);
+}
+
+/*
+ * A wait that came to its timeout by a clock that nobody sets, before one that has none, or by the time of day: that
+ * was asked for, and is no look at whether what the next one waits for is there. Ruby's threads have one condition, at
+ * which they sleep, and then wait for their lock.
+ */
+static bool is_sleep_before(const struct dtc_call *call, const struct dtc_call *same)
+{
+	return call->result == -ETIMEDOUT && !(call->operation & DTC_FUTEX_BY_WALL_CLOCK) &&
+	       dtc_call_get_futex_operation(call) == DTC_FUTEX_WAIT_BITSET &&
+	       same->operation == (DTC_FUTEX_WAIT_BITSET | DTC_FUTEX_BY_WALL_CLOCK);
 }
 
 /* Whether the call waited, to its timeout or a signal, for the same as another one of its thread. */
@@ -39,7 +52,7 @@ static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
 {
 	if (is_set_wait(same))
 		return is_set_wait(call) && call->fd == same->fd && is_interrupted(call);
-	return dtc_call_is_futex_wait(call) && is_same_futex(call, same) &&
+	return dtc_call_is_futex_wait(call) && is_same_futex(call, same) && !is_sleep_before(call, same) &&
 	       (call->result == -ETIMEDOUT || is_interrupted(call));
 }
 
@@ -79,7 +92,7 @@ static bool wakes_for_mutex(const DtcHistory *h, const struct dtc_call *call)
 			dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
 		const struct dtc_call *slept =
 			v && v->call != DTC_NONE ? dtc_history_get_call(h, v->call, &slept_place) : NULL;
-		if (!slept || slept->kind != DTC_CALL_FUTEX || slept->operation != DTC_FUTEX_WAIT)
+		if (!slept || slept->kind != DTC_CALL_FUTEX || dtc_call_get_futex_operation(slept) != DTC_FUTEX_WAIT)
 			return false;
 		woken++;
 	}
@@ -94,7 +107,7 @@ static bool is_of_mutex(const DtcHistory *h, const struct dtc_call *call)
 {
 	if (call->kind != DTC_CALL_FUTEX)
 		return false;
-	if (call->operation == DTC_FUTEX_WAKE)
+	if (dtc_call_get_futex_operation(call) == DTC_FUTEX_WAKE)
 		return call->result == 0 || wakes_for_mutex(h, call);
 	return dtc_call_is_futex_wait(call) && call->result == -EAGAIN;
 }

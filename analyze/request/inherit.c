@@ -18,7 +18,8 @@ static bool is_idle(const DtcLockWords *locks, const struct dtc_call *sleep, con
 {
 	/* a mutex on the way is waited for by another operation than a condition */
 	return dtc_call_is_futex_wait(sleep) &&
-	       sleep->operation == (woken_from ? woken_from->operation : DTC_FUTEX_WAIT_BITSET) &&
+	       dtc_call_get_futex_operation(sleep) ==
+		       (woken_from ? dtc_call_get_futex_operation(woken_from) : DTC_FUTEX_WAIT_BITSET) &&
 	       ((woken_from && dtc_lock_words_is_same(sleep, woken_from)) || !dtc_lock_words_is_lock(locks, sleep));
 }
 

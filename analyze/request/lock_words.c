@@ -107,7 +107,7 @@ static bool was_at_lock(const DtcLockWords *words, uint32_t thread, uint32_t cal
 		const struct at word = make_at(at, (uint32_t)dtc_history_get_thread(h, thread)->pid);
 		if (!g_hash_table_contains(words->locks, &word))
 			continue;
-		if (waited ? dtc_call_is_futex_wait(at) : at->operation == DTC_FUTEX_WAKE)
+		if (waited ? dtc_call_is_futex_wait(at) : dtc_call_get_futex_operation(at) == DTC_FUTEX_WAKE)
 			return sum_user_ns(h, thread, at->end_ns, time_ns) < TAKES_NS;
 	}
 	return false;

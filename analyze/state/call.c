@@ -293,6 +293,12 @@ static enum dtc_call_kind apply_splice(DtcMachine *m, const struct dtc_event *ev
 	return DTC_CALL_WRITE;
 }
 
+/* FUTEX_CMD_MASK and FUTEX_CLOCK_REALTIME (include/uapi/linux/futex.h) */
+static uint8_t get_futex_operation(int64_t operation)
+{
+	return (uint8_t)((operation & 0x7f) | (operation & 256 ? DTC_FUTEX_BY_WALL_CLOCK : 0));
+}
+
 static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
@@ -354,7 +360,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	else if (event->v[DTC_CALL_OP] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_OP];
 	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_OP] != DTC_ABSENT)
-		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
+		call.operation = get_futex_operation(event->v[DTC_CALL_OP]);
 	else if (kind == DTC_CALL_REGISTER)
 		call.operation = event->v[DTC_CALL_OP] < 0 ? 0 : (uint8_t)event->v[DTC_CALL_OP];
 	else if (has & DTC_TRAIT_MESSAGES)

@@ -162,8 +162,8 @@ struct dtc_call {
 	uint32_t path;	     /* string: file name argument, or DTC_NONE */
 	int32_t fd;	     /* -1: none */
 	uint8_t kind;	     /* enum dtc_call_kind */
-	uint8_t operation;   /* FUTEX: the operation without its flags; REGISTER: EPOLL_CTL_ADD, ...; on sockets: the
-				address family; DTC_COUNTS_MESSAGES; else 0 */
+	uint8_t operation;   /* FUTEX: the operation, and DTC_FUTEX_BY_WALL_CLOCK; REGISTER: EPOLL_CTL_ADD, ...; on
+				sockets: the address family; DTC_COUNTS_MESSAGES; else 0 */
 	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
 	uint8_t spare;
 };
@@ -196,11 +196,19 @@ static inline uint64_t dtc_call_get_bytes(const struct dtc_call *call)
 #define DTC_FUTEX_WAKE 1
 #define DTC_FUTEX_WAIT_BITSET 9
 
+/* Of their flags one: its timeout, if it has any, is a time of day. pthread_cond_wait, which has none, has this. */
+#define DTC_FUTEX_BY_WALL_CLOCK 0x80
+
+static inline uint8_t dtc_call_get_futex_operation(const struct dtc_call *call)
+{
+	return call->operation & (uint8_t)~DTC_FUTEX_BY_WALL_CLOCK;
+}
+
 /* A wait of a mutex, a condition or a semaphore. */
 static inline bool dtc_call_is_futex_wait(const struct dtc_call *call)
 {
-	return call->kind == DTC_CALL_FUTEX &&
-	       (call->operation == DTC_FUTEX_WAIT || call->operation == DTC_FUTEX_WAIT_BITSET);
+	return call->kind == DTC_CALL_FUTEX && (dtc_call_get_futex_operation(call) == DTC_FUTEX_WAIT ||
+						dtc_call_get_futex_operation(call) == DTC_FUTEX_WAIT_BITSET);
 }
 
 enum dtc_file_kind {

@@ -14,6 +14,7 @@
 #define WAITER 10
 #define HOLDER 11
 #define WAIT_PRIVATE 137
+#define WAIT_BY_DAY 393 /* pthread_cond_wait's, which has no timeout, too */
 #define WAKE_PRIVATE 129
 #define LOCK 0x1000
 #define END 400
@@ -28,7 +29,8 @@ enum between {
 	OTHER_CALL,
 	WORKS,
 	HANDLER,
-	WRITES
+	WRITES,
+	SLEPT /* by another clock than that of the third, which has no timeout */
 };
 #define OTHER 12
 #define MUTEX_PRIVATE 128
@@ -56,6 +58,8 @@ static const struct variant variants[] = {
 	{ HANDLER, -EINTR, LOCK, 200 },
 	{ HANDLER, -ETIMEDOUT, LOCK, 0 },
 	{ WRITES, -ERESTARTSYS, LOCK, 0 },
+	{ SLEPT, -ETIMEDOUT, LOCK, 0 }, /* it slept, and then waits for its lock (Ruby) */
+	{ SLEPT, -EINTR, LOCK, 100 },
 };
 
 static void tell_wait(struct story *s, int64_t from, int64_t to, int64_t lock, int64_t result)
@@ -71,7 +75,7 @@ static void tell_wait(struct story *s, int64_t from, int64_t to, int64_t lock, i
 
 static void tell_between(struct story *s, enum between between)
 {
-	if (between == WAKES_NOBODY || between == WAKES_SOMEBODY) {
+	if (between == WAKES_NOBODY || between == WAKES_SOMEBODY || between == SLEPT) {
 		story_futex(s, 204, 0, WAKE_PRIVATE, LOCK + 8);
 		story_leave(s, 205, 0, "futex", between == WAKES_SOMEBODY);
 	} else if (between == GIVES_MUTEX) {
@@ -105,7 +109,7 @@ static const DtcHistory *tell(struct story *s, const struct variant *variant)
 	tell_wait(s, 20, 100, LOCK, -ETIMEDOUT);
 	tell_wait(s, 120, 200, variant->second_lock, variant->second_result);
 	tell_between(s, variant->between);
-	story_futex(s, third - 1, 0, WAIT_PRIVATE, LOCK);
+	story_futex(s, third - 1, 0, variant->between == SLEPT ? WAIT_BY_DAY : WAIT_PRIVATE, LOCK);
 	story_switch(s, third, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
 	story_futex(s, 305, 1, WAKE_PRIVATE, LOCK);
 	story_task(s, DTC_EVENT_SCHED_WAKING, 310, 1, WAITER, "waiter", 0);
