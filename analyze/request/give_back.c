@@ -27,6 +27,7 @@ struct search {
 	guint node;
 	const DtcHistory *history;
 	GArray *found;	   /* struct dtc_given_back */
+	GArray *answers;   /* the same, of threads that answered what others had read; by thread and time */
 	GArray *brought;   /* struct brought, by read; once for each write */
 	GHashTable *known; /* writes that are known to be for a request */
 	bool has_unseen;
@@ -318,19 +319,23 @@ static bool takes_question(const DtcHistory *h, const struct dtc_call *call)
 }
 
 /*
- * When a thread had given the answer before this one, or was born, if it has taken no question and waited for none
- * since then: a pool's, to whom others give them. DTC_TIME_NONE: it has.
+ * When a thread had given the answer before this one, or was born, if it has taken no question since then: a pool's, to
+ * whom others give them; or when it had last waited for one in vain. DTC_TIME_NONE: it has.
  */
-static int64_t find_answered_ns(const DtcHistory *h, const struct dtc_owned *owned, guint i)
+static int64_t find_answered_ns(const DtcHistory *h, const struct dtc_owned *owned, guint i, bool *ret_has_waited)
 {
+	*ret_has_waited = false;
 	const struct dtc_call answer = dtc_history_copy_call(h, owned[i].call);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, answer.thread);
 	for (uint32_t at = owned[i].call; at-- > thread->call_first;) {
 		struct dtc_call place;
 		const struct dtc_call *call = dtc_history_get_call(h, at, &place);
-		if (owned[i].call - at == TURN_CALLS || call->kind == DTC_CALL_ACCEPT || takes_question(h, call) ||
-		    (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)))
+		if (owned[i].call - at == TURN_CALLS || takes_question(h, call))
 			return DTC_TIME_NONE;
+		*ret_has_waited =
+			call->kind == DTC_CALL_ACCEPT || (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call));
+		if (*ret_has_waited)
+			return get_end_ns(call);
 		while (i && owned[i - 1].call > at)
 			i--;
 		if (i && owned[i - 1].call == at && !dtc_endpoint_has_connected(h, call->file))
@@ -365,13 +370,48 @@ static void look_at_answers(struct search *search, uint32_t thread)
 		    dtc_local_bytes_is_local(h, answer.file) || (i && owned[i - 1].call == owned[i].call))
 			continue;
 		int64_t asked_ns = find_asked_ns(h, &answer);
-		int64_t since_ns = asked_ns == DTC_TIME_NONE ? asked_ns : find_answered_ns(h, owned, i);
+		bool has_waited;
+		int64_t since_ns = asked_ns == DTC_TIME_NONE ? asked_ns : find_answered_ns(h, owned, i, &has_waited);
 		if (since_ns == DTC_TIME_NONE)
 			continue;
 		if (!owned[i].stream) /* else that may be another question */
 			since_ns = MAX(since_ns, asked_ns);
-		add(search, thread, thread, owned[i].request, since_ns, answer.begin_ns);
+		const struct dtc_given_back back = {
+			thread, thread, owned[i].request, since_ns, answer.begin_ns, false
+		};
+		g_array_append_val(search->answers, back);
+		if (!has_waited || !is_loop(h, owned[i].call))
+			g_array_append_val(search->found, back);
 	}
+}
+
+/* The first answer of a thread behind a time; they are by thread. NULL: none. */
+static const struct dtc_given_back *find_answer(const GArray *answers, uint32_t thread, int64_t at_ns)
+{
+	guint i = DTC_BISECT(k, 0, answers->len,
+			     g_array_index(answers, struct dtc_given_back, k).thread < thread ||
+				     (g_array_index(answers, struct dtc_given_back, k).thread == thread &&
+				      g_array_index(answers, struct dtc_given_back, k).at_ns <= at_ns));
+	const struct dtc_given_back *answer =
+		i < answers->len ? &g_array_index(answers, struct dtc_given_back, i) : NULL;
+	return answer && answer->thread == thread ? answer : NULL;
+}
+
+/*
+ * Who answers a question next that was there, and who was free for it, before the request began of the one that it
+ * wakes, was at that question: first in, first out. It lets go a lock for which that one waits, at a condition of its
+ * own, at which nobody else waits (Ruby's Mutex, behind a reactor that reads the questions).
+ */
+static void drop_locks(struct search *search)
+{
+	guint kept = 0;
+	for (guint i = 0; i < search->found->len; i++) {
+		const struct dtc_given_back back = g_array_index(search->found, struct dtc_given_back, i);
+		const struct dtc_given_back *answer = find_answer(search->answers, back.thread, back.at_ns);
+		if (!answer || answer->request == back.request || answer->since_ns >= back.since_ns)
+			g_array_index(search->found, struct dtc_given_back, kept++) = back;
+	}
+	g_array_set_size(search->found, kept);
 }
 
 /* --- by who gives on what others have done --- */
@@ -549,19 +589,22 @@ GArray *dtc_give_back_list(const DtcServing *serving, guint node, const DtcHisto
 {
 	g_autoptr(GArray) brought = g_array_new(FALSE, FALSE, sizeof(struct brought));
 	g_autoptr(GHashTable) known = g_hash_table_new(g_direct_hash, g_direct_equal);
-	struct search search = { serving,
-				 node,
-				 h,
-				 g_array_new(FALSE, FALSE, sizeof(struct dtc_given_back)),
-				 brought,
-				 known,
-				 dtc_unseen_is_any(h) };
+	g_autoptr(GArray) answers = g_array_new(FALSE, FALSE, sizeof(struct dtc_given_back));
+	struct search search = { .serving = serving,
+				 .node = node,
+				 .history = h,
+				 .found = g_array_new(FALSE, FALSE, sizeof(struct dtc_given_back)),
+				 .answers = answers,
+				 .brought = brought,
+				 .known = known,
+				 .has_unseen = dtc_unseen_is_any(h) };
 	struct dtc_wake place;
 
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)
 		look_at_wake(&search, locks, dtc_history_get_wake(h, i, &place));
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 		look_at_answers(&search, i);
+	drop_locks(&search);
 	collect_brought(&search);
 	for (guint i = 0; i < brought->len;)
 		i = look_at_turn(&search, i);

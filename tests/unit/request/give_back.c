@@ -8,6 +8,7 @@
  *   worker    8 . . . . . . . . . . . . . . . . . . . . . . 60 wakes the loop . . .
  */
 #include "tests/support/one_server.h"
+#include "tests/support/served_path.h"
 
 #define THIRD_TID 51 /* a thread of the server that serves nobody */
 #define CHILD_TID 52 /* a process that the worker makes */
@@ -294,16 +295,21 @@ static void test_gives_on(gconstpointer data)
 	check(&server, CHILD_TID, 20, has_queue ? 40 : 50);
 }
 
-/* The worker answers itself what the loop has read; but one that waits for whoever comes had others' in its hands. */
+enum waits { NEVER, FOR_ONE, FOR_ANY };
+
+/*
+ * The worker answers itself what the loop has read, also where it had waited for one connection's next question, which
+ * did not come; but one that waits for whoever comes had others' in its hands.
+ */
 static void test_answers(gconstpointer data)
 {
-	bool waits = GPOINTER_TO_INT(data);
+	enum waits waits = GPOINTER_TO_UINT(data);
 	struct server server;
 	struct story *s = &server.story;
 	begin(&server);
 	event_loop_call(s, 0, "read", 5, 20, 21, 50);
-	if (waits)
-		event_loop_call(s, 1, "epoll_wait", 3, 30, 40, 1);
+	if (waits != NEVER)
+		event_loop_call(s, 1, waits == FOR_ANY ? "epoll_wait" : "ppoll", waits == FOR_ANY ? 3 : -1, 30, 40, 1);
 	story_enter(s, 45 * US, 1, "clock_nanosleep", -1);
 	story_switch(s, 46 * US, 1, WORKER_TID, "worker", 1, 0, "swapper");
 	story_timer_wakes(s, 55 * US, 56 * US, 1, WORKER_TID, "worker");
@@ -315,10 +321,44 @@ static void test_answers(gconstpointer data)
 	const struct dtc_served *span = dtc_serving_find_span(serving, 0, worker, 50 * US);
 	g_assert_nonnull(span);
 	g_assert_cmpuint(span->request, ==, X);
-	g_assert_cmpint(span->leads, ==, waits);
-	if (!waits)
-		g_assert_cmpint(span->begin_ns, ==, 21 * US);
+	g_assert_cmpint(span->leads, ==, waits == FOR_ANY);
+	if (waits != FOR_ANY)
+		g_assert_cmpint(span->begin_ns, ==, (waits == NEVER ? 21 : 40) * US);
 	server_clear(&server);
+}
+
+/*
+ * The worker, which has had X since 21, lets go a lock at 60 for which the third thread waits, that serves Y since 35;
+ * nobody else ever waits there. It was at X then. But if that has served Y since before (15), it may have been at Y.
+ */
+static void test_lets_go(gconstpointer data)
+{
+	bool is_later = GPOINTER_TO_INT(data);
+	int64_t read_us = is_later ? 35 : 15;
+	struct server server;
+	struct story *s = &server.story;
+	begin(&server);
+	if (is_later)
+		event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	event_loop_call(s, 2, "read", 6, read_us, read_us + 1, 50);
+	tell_sleep(s, read_us + 2, 2, THIRD_TID, WAIT_PRIVATE, PIECE);
+	if (!is_later)
+		event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_woken(s, 60, 1, 2, THIRD_TID);
+	event_loop_call(s, 2, "write", 6, 65, 66, 20);
+	event_loop_call(s, 1, "write", 5, 70, 71, 20);
+	story_end(s);
+	struct served_path w = served_path_begin(s);
+	served_path_add(&w, LOOP_TID, 20 * US, X, false);
+	served_path_add(&w, WORKER_TID, 70 * US, X, true);
+	served_path_add(&w, THIRD_TID, read_us * US, Y, false);
+	served_path_add(&w, THIRD_TID, 65 * US, Y, true);
+	dtc_serving_seal(w.serving, true);
+	uint32_t worker = dtc_history_find_thread(w.history, WORKER_TID, 50 * US);
+	const struct dtc_served *span = dtc_serving_find_span(w.serving, 0, worker, 50 * US);
+	g_assert_nonnull(span);
+	g_assert_cmpuint(span->request, ==, is_later ? X : Y);
+	served_path_clear(&w);
 }
 
 #define POOL_TID 41 /* another thread of the database */
@@ -384,8 +424,11 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/give-back/calls-loop/twice", GINT_TO_POINTER(true), test_calls_loop);
 	g_test_add_data_func("/give-back/gives-on/process", GINT_TO_POINTER(false), test_gives_on);
 	g_test_add_data_func("/give-back/gives-on/queue", GINT_TO_POINTER(true), test_gives_on);
-	g_test_add_data_func("/give-back/answers/pool", GINT_TO_POINTER(false), test_answers);
-	g_test_add_data_func("/give-back/answers/loop", GINT_TO_POINTER(true), test_answers);
+	g_test_add_data_func("/give-back/answers/pool", GUINT_TO_POINTER(NEVER), test_answers);
+	g_test_add_data_func("/give-back/answers/one", GUINT_TO_POINTER(FOR_ONE), test_answers);
+	g_test_add_data_func("/give-back/answers/loop", GUINT_TO_POINTER(FOR_ANY), test_answers);
+	g_test_add_data_func("/give-back/lets-go/later", GINT_TO_POINTER(true), test_lets_go);
+	g_test_add_data_func("/give-back/lets-go/before", GINT_TO_POINTER(false), test_lets_go);
 	g_test_add_func("/give-back/asked-by-another", test_asked_by_another);
 	return g_test_run();
 }
