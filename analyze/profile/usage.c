@@ -492,7 +492,7 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 		usage->nodes[node].has_history = h && dtc_history_get_begin_ns(h) != DTC_TIME_NONE;
 	}
 	build.spans = g_new0(struct dtc_usage_span, node_count + 1);
-	build.group_spans = g_new(struct dtc_usage_cluster_span, node_count + 1);
+	build.group_spans = g_new0(struct dtc_usage_cluster_span, node_count + 1);
 	if (!choose_interval(&build, options, error)) {
 		g_free(build.spans);
 		g_free(build.group_spans);
