@@ -62,8 +62,8 @@ static guint count_free(const DtcAhead *ahead, const struct ring *ring)
 static bool fill_ring(DtcAhead *ahead, guint stream)
 {
 	struct ring *ring = &ahead->rings[stream];
-	if (g_atomic_int_get(&ring->is_over) || count_free(ahead, ring) < ahead->ring_size / 2 ||
-	    !g_mutex_trylock(&ring->lock))
+	if (g_atomic_int_get(&ring->is_over) || g_atomic_int_get(&ring->is_wanted) ||
+	    count_free(ahead, ring) < ahead->ring_size / 2 || !g_mutex_trylock(&ring->lock))
 		return false;
 	while (!g_atomic_int_get(&ring->is_over) && !g_atomic_int_get(&ring->is_wanted) &&
 	       !g_atomic_int_get(&ahead->stop) && count_free(ahead, ring) > 0)
@@ -111,16 +111,25 @@ static void call_thread(DtcAhead *ahead)
 
 /* ---- taking ---- */
 
-/* With the next batch of an empty ring nobody waits for the thread to be woken. */
+/*
+ * With the next batch of an empty ring nobody waits for the thread to be woken. One that is at that very ring lets it
+ * go, and sleeps unless it has others to fill: as long as it went for the lock again and again, who takes did not get
+ * it where other programs had the processors, and all that time went into that.
+ */
 static void fill_for_taker(DtcAhead *ahead, guint stream)
 {
 	struct ring *ring = &ahead->rings[stream];
-	g_atomic_int_set(&ring->is_wanted, 1);
-	g_mutex_lock(&ring->lock);
-	g_atomic_int_set(&ring->is_wanted, 0);
+	bool is_held = !g_mutex_trylock(&ring->lock);
+	if (is_held) {
+		g_atomic_int_set(&ring->is_wanted, 1);
+		g_mutex_lock(&ring->lock);
+		g_atomic_int_set(&ring->is_wanted, 0);
+	}
 	if (ring->filled == ring->taken)
 		fill_batch(ahead, stream);
 	g_mutex_unlock(&ring->lock);
+	if (is_held && g_atomic_int_get(&ahead->is_asleep))
+		call_thread(ahead);
 }
 
 const struct dtc_ahead_batch *dtc_ahead_take(DtcAhead *ahead, guint stream)
