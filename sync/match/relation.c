@@ -148,16 +148,10 @@ static struct dtc_packet get_taken(const struct side *side, uint32_t index)
 	return dtc_packets_read(side->packets, get_record(side, index)->packet);
 }
 
-static int64_t get_time_ns(const struct side *side, uint32_t index)
+static bool have_equal_keys(const struct side sides[2], const struct dtc_packet *kernel,
+			    const struct dtc_packet *captured)
 {
-	return dtc_packets_read(side->packets, get_record(side, index)->packet).time_ns;
-}
-
-static bool have_equal_keys(const struct side sides[2], uint32_t kernel, uint32_t capture)
-{
-	const struct dtc_packet of_kernel = get_taken(&sides[0], kernel), captured = get_taken(&sides[1], capture);
-	struct packet_key left = get_key(&sides[0], &of_kernel);
-	struct packet_key right = get_key(&sides[1], &captured);
+	struct packet_key left = get_key(&sides[0], kernel), right = get_key(&sides[1], captured);
 	return memcmp(&left, &right, sizeof(left)) == 0;
 }
 
@@ -222,13 +216,16 @@ static void find_partners(struct side sides[2])
 	dtc_table_free(places.table);
 }
 
-/* The kernel's packet that the capture's is, or PARTNER_NONE. */
-static uint32_t get_partner(const struct side sides[2], uint32_t capture)
+/* When the capture's packet was seen, and the kernel's that it is; false: that is not known. */
+static bool get_times(const struct side sides[2], uint32_t capture, int64_t *ret_capture_ns, int64_t *ret_kernel_ns)
 {
 	uint32_t kernel = get_record(&sides[1], capture)->partner;
-	bool is_pair = kernel != PARTNER_NONE && get_record(&sides[0], kernel)->partner == capture &&
-		       have_equal_keys(sides, kernel, capture);
-	return is_pair ? kernel : PARTNER_NONE;
+	if (kernel == PARTNER_NONE || get_record(&sides[0], kernel)->partner != capture)
+		return false;
+	const struct dtc_packet of_kernel = get_taken(&sides[0], kernel), captured = get_taken(&sides[1], capture);
+	*ret_capture_ns = captured.time_ns;
+	*ret_kernel_ns = of_kernel.time_ns;
+	return have_equal_keys(sides, &of_kernel, &captured);
 }
 
 static int compare_pairings(gconstpointer left, gconstpointer right)
@@ -244,12 +241,10 @@ static void list_pairings(const struct side sides[2], DtcTable *pairings)
 {
 	bool is_sorted = true;
 	for (uint32_t i = 0; i < sides[1].taken->len; i++) {
-		uint32_t partner = get_partner(sides, i);
-		if (partner == PARTNER_NONE)
-			continue;
-		struct pairing pairing = { get_time_ns(&sides[1], i), 0 };
-		int64_t kernel_ns = get_time_ns(&sides[0], partner);
-		if (__builtin_sub_overflow(pairing.capture_ns, kernel_ns, &pairing.difference_ns))
+		struct pairing pairing;
+		int64_t kernel_ns;
+		if (!get_times(sides, i, &pairing.capture_ns, &kernel_ns) ||
+		    __builtin_sub_overflow(pairing.capture_ns, kernel_ns, &pairing.difference_ns))
 			continue;
 		dtc_table_append(pairings, &pairing);
 		const struct pairing *last = DTC_AT(pairings, struct pairing, pairings->len - 1);
