@@ -56,6 +56,13 @@ struct dtc_cpu {
 	guint act_count;
 };
 
+/* Where a packet was: an interface of a network namespace. To put their name together takes longer than the packet. */
+struct dtc_named_place {
+	uint32_t netns;
+	uint16_t interface; /* of the packets */
+	char name[16];	    /* IFNAMSIZ (include/uapi/linux/if.h); a longer one is not kept */
+};
+
 /* What system calls do beside their kind, found by name once for each. */
 enum dtc_call_trait {
 	DTC_TRAIT_RECEIVES = 1 << 0,	/* recv and its kin: may peek */
@@ -134,11 +141,12 @@ struct DtcMachine {
 	GHashTable *flow_owners;  /* flow_out + 1 -> file + 1, the first that had it */
 	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
 	GHashTable *irq_names;	  /* number -> string + 1 */
-	uint32_t last_irq_names[16];   /* by low bits of its number: the string and one that an entry told, or 0 */
-	GArray *vector_names;	       /* by event name of the reader: uint32_t string, DTC_NONE: not yet asked */
-	GHashTable *queued_works;      /* address -> struct dtc_wake: queued, and not yet executed */
-	GHashTable *queued;	       /* skb address -> packet + 1: given to a qdisc, not yet to the device */
-	struct dtc_queued last_queued; /* likewise, and not in that table */
+	uint32_t last_irq_names[16];	  /* by low bits of its number: the string and one that an entry told, or 0 */
+	GArray *vector_names;		  /* by event name of the reader: uint32_t string, DTC_NONE: not yet asked */
+	GHashTable *queued_works;	  /* address -> struct dtc_wake: queued, and not yet executed */
+	GHashTable *queued;		  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
+	struct dtc_queued last_queued;	  /* likewise, and not in that table */
+	struct dtc_named_place places[8]; /* by both, of the latest packets; netns 0: free */
 	GHashTable *registered; /* struct dtc_registration (owned): what epoll_ctl told, but a descriptor's number */
 	GHashTable *numbered;	/* files of epoll whose data were seen to be descriptors' numbers */
 	GHashTable *syns;	/* (address, port, namespace) hash of the peer -> flow + 1 of its last SYN received */

@@ -89,14 +89,26 @@ static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
 }
 
 /* Namespaces have interfaces of the same name: eth0 of a container is another place than the machine's own. */
-static uint16_t find_interface(DtcPackets *packets, const char *name, uint32_t netns)
+static uint16_t find_interface(DtcMachine *m, const char *name, uint32_t netns)
 {
+	DtcPackets *packets = m->history->packets;
 	char place[64];
 
 	if (!netns || !name || strcmp(name, LOOPBACK) == 0) /* which the stages after this one know by its name */
 		return dtc_packets_add_interface(packets, name);
+	gsize length = strnlen(name, sizeof(m->places[0].name));
+	struct dtc_named_place *known =
+		&m->places[(netns + (length ? (uint8_t)name[length - 1] : 0)) % G_N_ELEMENTS(m->places)];
+	if (known->netns == netns && length < sizeof(known->name) && strcmp(known->name, name) == 0)
+		return known->interface;
 	g_snprintf(place, sizeof(place), "%s, namespace %u", name, netns);
-	return dtc_packets_add_interface(packets, place);
+	uint16_t interface = dtc_packets_add_interface(packets, place);
+	if (length < sizeof(known->name)) {
+		known->netns = netns;
+		known->interface = interface;
+		memcpy(known->name, name, length + 1);
+	}
+	return interface;
 }
 
 /* With what recordings from tracefs say beside the headers; false: the event does not, and its own are all. */
@@ -132,7 +144,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 	const struct dtc_headers *headers = &event->headers;
 	if (!is_bare && complete_headers(event, &completed))
 		headers = &completed;
-	uint16_t interface = find_interface(h->packets, event->text[0], headers->netns);
+	uint16_t interface = find_interface(m, event->text[0], headers->netns);
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
 				      interface, headers);
 	const struct dtc_context *softirq = get_softirq(cpu);
