@@ -88,10 +88,12 @@ static void look_at_answer(struct search *search, const struct dtc_wake *wake)
 	g_array_append_val(search->found, back);
 }
 
-static void look_at_wake(struct search *search, const DtcLockWords *locks, const struct dtc_wake *wake)
+static void look_at_wake(struct search *search, const DtcLockWords *locks, uint32_t index)
 {
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(search->history, index, &wake_place);
 	look_at_answer(search, wake);
-	uint32_t sleep = wake->is_inferred ? DTC_NONE : dtc_lock_words_find_wait(search->history, wake);
+	uint32_t sleep = wake->is_inferred ? DTC_NONE : dtc_lock_words_get_wait(locks, index);
 	if (sleep == DTC_NONE) {
 		if (search->has_unseen && is_unseen(search->history, wake)) /* of something, maybe */
 			add(search, wake->thread, wake->target, DTC_NO_REQUEST, wake->waking_ns, wake->waking_ns);
@@ -471,7 +473,7 @@ static bool find_waker(const struct search *search, const DtcLockWords *locks, c
 		const struct dtc_wake *wake = dtc_state_is_wait(v->state) && v->ref != DTC_NONE
 						      ? dtc_history_get_wake(h, v->ref, &wake_place)
 						      : NULL;
-		uint32_t sleep = wake && !wake->is_inferred ? dtc_lock_words_find_wait(h, wake) : DTC_NONE;
+		uint32_t sleep = wake && !wake->is_inferred ? dtc_lock_words_get_wait(locks, v->ref) : DTC_NONE;
 		if (sleep != DTC_NONE) {
 			struct dtc_call call_place;
 			const struct dtc_call *call = dtc_history_get_call(h, sleep, &call_place);
@@ -598,10 +600,9 @@ GArray *dtc_give_back_list(const DtcServing *serving, guint node, const DtcHisto
 				 .brought = brought,
 				 .known = known,
 				 .has_unseen = dtc_unseen_is_any(h) };
-	struct dtc_wake place;
 
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)
-		look_at_wake(&search, locks, dtc_history_get_wake(h, i, &place));
+		look_at_wake(&search, locks, i);
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 		look_at_answers(&search, i);
 	drop_locks(&search);

@@ -45,11 +45,10 @@ static bool is_same_process(const DtcHistory *h, uint32_t thread, uint32_t other
 }
 
 /* A wake that hands work over, and not a lock. */
-static bool look(const DtcHistory *h, const DtcLockWords *locks, const struct dtc_wake *wake,
+static bool look(const DtcHistory *h, const DtcLockWords *locks, const struct dtc_wake *wake, uint32_t sleep,
 		 struct dtc_handed *ret_handed)
 {
-	uint32_t sleep = wake->is_inferred ? DTC_NONE : dtc_lock_words_find_wait(h, wake);
-	if (sleep == DTC_NONE)
+	if (sleep == DTC_NONE || wake->is_inferred)
 		return false;
 	const struct dtc_call call = dtc_history_copy_call(h, sleep);
 	if (dtc_lock_words_is_handed(locks, wake->thread, &call))
@@ -244,17 +243,22 @@ static void end_pieces(struct pieces *pieces, int64_t until_ns)
  * Whether with a wake its target may take up something else: it slept on a futex, and is not handed a lock; or until
  * somebody had something for it whom it had not made for its own piece.
  */
-static bool may_begin(const DtcHistory *h, const DtcLockWords *locks, const struct dtc_wake *wake)
+static bool may_begin(const DtcHistory *h, const DtcLockWords *locks, const struct dtc_wake *wake, uint32_t sleep)
 {
+	struct dtc_call call;
 	struct dtc_interval place;
-	const struct dtc_interval *v =
-		wake->is_inferred ? NULL : dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
+	if (wake->is_inferred)
+		return false;
+	if (sleep != DTC_NONE) {
+		call = dtc_history_copy_call(h, sleep);
+		return !dtc_lock_words_is_handed(locks, wake->thread, &call);
+	}
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
 	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE)
 		return false;
-	const struct dtc_call call = dtc_history_copy_call(h, v->call);
-	if (call.kind == DTC_CALL_READ || call.kind == DTC_CALL_POLL)
-		return dtc_history_get_thread(h, wake->thread)->parent != wake->target;
-	return dtc_lock_words_find_wait(h, wake) != DTC_NONE && !dtc_lock_words_is_handed(locks, wake->thread, &call);
+	call = dtc_history_copy_call(h, v->call);
+	return (call.kind == DTC_CALL_READ || call.kind == DTC_CALL_POLL) &&
+	       dtc_history_get_thread(h, wake->thread)->parent != wake->target;
 }
 
 static void look_at_wake(struct pieces *pieces, uint32_t index)
@@ -270,10 +274,11 @@ static void look_at_wake(struct pieces *pieces, uint32_t index)
 		piece->told_ns = wake->waking_ns;
 	end_pieces(pieces, wake->waking_ns);
 	const struct dtc_served *span = find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
+	uint32_t sleep = dtc_lock_words_get_wait(pieces->locks, index);
 	struct dtc_handed handed;
-	if (span && look(h, pieces->locks, wake, &handed))
+	if (span && look(h, pieces->locks, wake, sleep, &handed))
 		hand_over(pieces, &handed, span->request);
-	if (may_begin(h, pieces->locks, wake))
+	if (may_begin(h, pieces->locks, wake, sleep))
 		note_since(pieces, wake->target, wake->waking_ns);
 	/* who is told may have been told by one that was handed it: a queue's thread writes to the pipe */
 	span = find_span_at_birth(pieces, wake);
@@ -283,14 +288,17 @@ static void look_at_wake(struct pieces *pieces, uint32_t index)
 		hand_over(pieces, &handed, span->request);
 }
 
-void dtc_inherit(DtcServing *serving, const DtcLinks *links)
+void dtc_inherit(DtcServing *serving, const DtcLinks *links, GPtrArray *locks_of)
 {
+	g_ptr_array_set_size(locks_of, (int)dtc_links_get_node_count(links));
 	for (guint node = 0; node < dtc_links_get_node_count(links); node++) {
 		const DtcHistory *h = dtc_links_get_history(links, node);
 		if (!h)
 			continue;
 		g_autoptr(GHashTable) open = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-		g_autoptr(DtcLockWords) locks = dtc_lock_words_new(h);
+		if (!g_ptr_array_index(locks_of, node))
+			g_ptr_array_index(locks_of, node) = dtc_lock_words_new(h);
+		const DtcLockWords *locks = g_ptr_array_index(locks_of, node);
 		g_autoptr(GHashTable) since = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 		g_autoptr(GArray) backs = dtc_give_back_list(serving, node, h, locks);
 		struct pieces pieces = { serving, node, h, locks, open, backs, 0, since, dtc_unseen_is_any(h) };

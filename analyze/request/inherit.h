@@ -25,9 +25,11 @@ struct dtc_handed {
 	bool is_told; /* by another process (told.h), or it is by the end that it is known (give_back.h) */
 };
 
-/* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
- * order. */
-void dtc_inherit(DtcServing *serving, const DtcLinks *links);
+/*
+ * All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
+ * order. locks_of: empty at first, then what was found of each node's locks (DtcLockWords), the same in all rounds.
+ */
+void dtc_inherit(DtcServing *serving, const DtcLinks *links, GPtrArray *locks_of);
 
 /* In serving_inherited.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);

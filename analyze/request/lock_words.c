@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/lock_words.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* Where all but one of so many wakes, or more, go with a lock that is handed on, it is of the lock. */
 #define TAKES_OF 4
 /* So long a thread may run from what it does at the lock on, and make so many calls. */
@@ -13,8 +15,15 @@ struct at {
 	uint32_t who;
 };
 
+/* A wake that ended a futex wait. */
+struct ended {
+	uint32_t wake;
+	uint32_t wait;
+};
+
 struct DtcLockWords {
 	const DtcHistory *history;
+	GArray *ended;	    /* struct ended, by wake: it is asked for again and again */
 	GHashTable *waited; /* struct at: threads that others woke there */
 	GHashTable *locks;  /* struct at: processes */
 	GHashTable *takes;  /* struct at: processes; where who hands on a lock sleeps until it was taken */
@@ -50,7 +59,7 @@ bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b)
 	return at_equal(&x, &y);
 }
 
-uint32_t dtc_lock_words_find_wait(const DtcHistory *h, const struct dtc_wake *wake)
+static uint32_t find_wait(const DtcHistory *h, const struct dtc_wake *wake)
 {
 	struct dtc_interval place;
 	struct dtc_call call_place;
@@ -61,6 +70,14 @@ uint32_t dtc_lock_words_find_wait(const DtcHistory *h, const struct dtc_wake *wa
 	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE)
 		return DTC_NONE;
 	return dtc_call_is_futex_wait(dtc_history_get_call(h, v->call, &call_place)) ? v->call : DTC_NONE;
+}
+
+uint32_t dtc_lock_words_get_wait(const DtcLockWords *words, uint32_t wake)
+{
+	const GArray *ended = words->ended;
+	guint i = DTC_BISECT(k, 0, ended->len, g_array_index(ended, struct ended, k).wake < wake);
+	bool is_found = i < ended->len && g_array_index(ended, struct ended, i).wake == wake;
+	return is_found ? g_array_index(ended, struct ended, i).wait : DTC_NONE;
 }
 
 /* Wakes at a futex. */
@@ -122,10 +139,11 @@ static void find_takes(DtcLockWords *words)
 {
 	const DtcHistory *h = words->history;
 	g_autoptr(GHashTable) counts = g_hash_table_new_full(at_hash, at_equal, g_free, g_free);
-	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++) {
-		const struct dtc_wake wake = dtc_history_copy_wake(h, i);
-		uint32_t wait = dtc_lock_words_find_wait(h, &wake);
-		uint32_t waking = wait == DTC_NONE ? DTC_NONE : dtc_history_find_call(h, wake.thread, wake.waking_ns);
+	for (guint i = 0; i < words->ended->len; i++) {
+		const struct dtc_wake wake =
+			dtc_history_copy_wake(h, g_array_index(words->ended, struct ended, i).wake);
+		uint32_t wait = g_array_index(words->ended, struct ended, i).wait;
+		uint32_t waking = dtc_history_find_call(h, wake.thread, wake.waking_ns);
 		if (waking == DTC_NONE)
 			continue;
 		const struct dtc_call call = dtc_history_copy_call(h, wait);
@@ -150,6 +168,7 @@ DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
 	DtcLockWords *words = g_new0(DtcLockWords, 1);
 	g_autoptr(GHashTable) woke = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
 	words->history = h;
+	words->ended = g_array_new(FALSE, FALSE, sizeof(struct ended));
 	words->waited = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
 	words->locks = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
 	words->takes = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
@@ -157,10 +176,11 @@ DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
 		struct dtc_wake wake_place;
 		struct dtc_call call_place;
 		const struct dtc_wake *wake = dtc_history_get_wake(h, i, &wake_place);
-		uint32_t wait = dtc_lock_words_find_wait(h, wake);
-		if (wait == DTC_NONE)
+		const struct ended ended = { i, find_wait(h, wake) };
+		if (ended.wait == DTC_NONE)
 			continue;
-		const struct dtc_call *call = dtc_history_get_call(h, wait, &call_place);
+		g_array_append_val(words->ended, ended);
+		const struct dtc_call *call = dtc_history_get_call(h, ended.wait, &call_place);
 		add(words->waited, make_at(call, wake->target));
 		add(woke, make_at(call, wake->thread));
 	}
@@ -180,6 +200,9 @@ DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
 
 void dtc_lock_words_free(DtcLockWords *words)
 {
+	if (!words)
+		return;
+	g_array_unref(words->ended);
 	g_hash_table_unref(words->waited);
 	g_hash_table_unref(words->locks);
 	g_hash_table_unref(words->takes);

@@ -10,15 +10,15 @@
 
 typedef struct DtcLockWords DtcLockWords;
 
-/* Of a whole history, in one look at its wakes. Free with dtc_lock_words_free. */
+/* Of a whole history, in one look at its wakes. Free with dtc_lock_words_free, which takes NULL, too. */
 DtcLockWords *dtc_lock_words_new(const DtcHistory *history);
 void dtc_lock_words_free(DtcLockWords *words);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLockWords, dtc_lock_words_free)
 
 /* Whether two futex calls of one process wait at the same place. */
 bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b);
-/* The futex wait in which a wake of a thread of its process woke its target, or DTC_NONE. */
-uint32_t dtc_lock_words_find_wait(const DtcHistory *history, const struct dtc_wake *wake);
+/* The futex wait in which a wake (its number) of a thread of its process woke its target, or DTC_NONE. */
+uint32_t dtc_lock_words_get_wait(const DtcLockWords *words, uint32_t wake);
 /*
  * Whether a thread that ends the wait of another one of its process in a futex call hands a lock on: it ever waited
  * there itself; or tells that it has the lock which that one had handed on: who sleeps there has just woken somebody at

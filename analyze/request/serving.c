@@ -6,6 +6,7 @@
 #include "analyze/request/calling.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/life.h"
+#include "analyze/request/lock_words.h"
 #include "analyze/request/made_for.h"
 #include "analyze/request/passed_on.h"
 #include "analyze/request/serving_build.h"
@@ -681,8 +682,8 @@ static void follow(DtcServing *serving)
 	}
 }
 
-/* The last look at all workers, and what of these only inherit. */
-static void look_at_all(DtcServing *serving, bool inherits)
+/* The last look at all workers, and what of these only inherit; locks_of: of dtc_inherit, or NULL: nobody does. */
+static void look_at_all(DtcServing *serving, GPtrArray *locks_of)
 {
 	GHashTableIter iter;
 	gpointer data;
@@ -699,9 +700,9 @@ static void look_at_all(DtcServing *serving, bool inherits)
 	g_ptr_array_sort(serving->order, compare_workers);
 	for (guint i = 0; i < serving->order->len; i++)
 		dtc_serving_scan_worker(serving, g_ptr_array_index(serving->order, i), true);
-	if (!inherits)
+	if (!locks_of)
 		return;
-	dtc_inherit(serving, serving->links);
+	dtc_inherit(serving, serving->links, locks_of);
 	for (guint i = 0; i < serving->order->len; i++)
 		if (((struct worker *)g_ptr_array_index(serving->order, i))->told->len)
 			dtc_serving_merge_told(g_ptr_array_index(serving->order, i));
@@ -755,13 +756,14 @@ static bool follow_inherited(DtcServing *serving)
 
 void dtc_serving_seal(DtcServing *serving, bool follows)
 {
+	g_autoptr(GPtrArray) locks_of = g_ptr_array_new_with_free_func((GDestroyNotify)dtc_lock_words_free);
 	guint round = 0;
 
 	g_assert(!serving->is_sealed);
 	do {
 		if (follows)
 			follow(serving);
-		look_at_all(serving, follows);
+		look_at_all(serving, follows ? locks_of : NULL);
 	} while (follows && ++round < INHERITED_ROUNDS && follow_inherited(serving));
 	g_array_sort(serving->hops, compare_hops);
 	while (serving->hops->len && /* a mistake */
